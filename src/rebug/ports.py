@@ -137,6 +137,12 @@ class Proposer(Protocol):
 
     @property
     def name(self) -> str: ...
+    @property
+    def reactive(self) -> bool:
+        """True: asked again within a round as soon as new trials exist (it builds on what they showed), and its
+        candidates run first. False: asked once at the start of each round."""
+        ...
+
     def propose(self, situation: Situation) -> Iterable[Candidate]:
         """Candidates, most promising first, without id. The caller takes as many as it has room for."""
         ...
