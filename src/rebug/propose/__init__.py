@@ -1,5 +1,13 @@
-"""Proposers: they turn a situation into candidates, without a language model. Pure; the search runs what they propose."""
+"""Proposers turn a situation into candidates without a language model. Pure: the search runs what they make."""
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from rebug.ports import Proposer
+from rebug.propose.snippet import Snippet
+
+__all__ = ["Snippet", "free_proposers"]
+
+
+def free_proposers() -> list[Proposer]:
+    """All proposers that need no language model, in the order in which they are asked."""
+    return [Snippet()]

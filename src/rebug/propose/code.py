@@ -251,6 +251,17 @@ def statement_lines(node: ast.stmt) -> tuple[int, int]:
     return min([node.lineno, *(d.lineno for d in decorators)]), node.end_lineno or node.lineno
 
 
+def indented(text: str, by: str = "    ") -> str:
+    """The program text moved to the right; the inner lines of texts that span lines stay as they are."""
+    tree = parse(text)
+    inner: set[int] = set()
+    for node in ast.walk(tree) if tree else ():
+        if isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)):
+            inner.update(range(node.lineno + 1, (node.end_lineno or node.lineno) + 1))
+    lines = text.splitlines()
+    return "\n".join(line if n in inner or not line.strip() else by + line for n, line in enumerate(lines, 1))
+
+
 def source_of(script: str, node: ast.expr | ast.stmt) -> str:
     """The text of a node, exactly as written."""
     return ast.get_source_segment(script, node) or ast.unparse(node)

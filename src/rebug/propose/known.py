@@ -91,6 +91,25 @@ _MEMBERS = {
 MEMBERS = {name: module for module, names in _MEMBERS.items() for name in names.split()}
 """Names of the standard library that snippets use without their import: name → module."""
 
+_THIRD_PARTY = {
+    "attrs": "define frozen mutable",
+    "django.db": "models",
+    "django.http": "HttpResponse JsonResponse",
+    "fastapi": "APIRouter Depends FastAPI HTTPException",
+    "flask": "Blueprint Flask jsonify render_template request url_for",
+    "hypothesis": "given",
+    "pandas": "DataFrame Series",
+    "pydantic": "BaseModel Field ValidationError field_validator model_validator",
+    "sqlalchemy": "Column ForeignKey Integer MetaData String Table create_engine select",
+    "sqlalchemy.orm": "DeclarativeBase Mapped Session declarative_base mapped_column relationship sessionmaker",
+    "starlette.applications": "Starlette",
+    "starlette.responses": "JSONResponse PlainTextResponse",
+    "starlette.routing": "Route",
+    "typing_extensions": "NotRequired Required TypeAliasType Unpack",
+}
+THIRD_PARTY = {name: module for module, names in _THIRD_PARTY.items() for name in names.split()}
+"""Names that snippets use of widely used distributions without their import: name → module."""
+
 _DISTRIBUTIONS = {
     "attr": "attrs",
     "bs4": "beautifulsoup4",
