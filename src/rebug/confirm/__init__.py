@@ -1,0 +1,19 @@
+"""Confirmation: a trial becomes a finding, or the doubts against it are named."""
+
+from rebug.confirm.confirmer import Confirmer
+from rebug.confirm.explain import explanation
+from rebug.confirm.header import ScriptSource
+from rebug.confirm.standalone import guard, standalone, surroundings, up_to_failure
+from rebug.confirm.statistics import repeats, wilson
+
+__all__ = [
+    "Confirmer",
+    "ScriptSource",
+    "explanation",
+    "guard",
+    "repeats",
+    "standalone",
+    "surroundings",
+    "up_to_failure",
+    "wilson",
+]

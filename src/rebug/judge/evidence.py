@@ -1,0 +1,268 @@
+"""What an observation shows of the symptom, kind by kind. Each function is pure and returns an Evidence.
+
+`distance` runs from 0 (everything checkable matches) to 1 (only the kind is right); `shown` says that the symptom's
+kind was observed at all; `failing` that the script itself ends non-zero because of it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rebug.judge import gate, traces
+from rebug.judge.messages import message_distance, normal, seen_in
+from rebug.model import Basis, Candidate, Ended, Failure, Frame, Observation, Symptom, SymptomKind, Value
+
+TOLERANCE = 0.25
+"""Greatest distance of a match: a template with other literals (0.2) still is one, another message is not."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """How much of the symptom a run showed."""
+
+    shown: bool = False
+    failing: bool = False
+    distance: float = 1.0
+    parts: Mapping[str, float] = field(default_factory=dict)
+    reasons: tuple[str, ...] = ()
+    failure: Failure | None = None
+
+    @property
+    def matches(self) -> bool:
+        return self.shown and self.failing and self.distance <= TOLERANCE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exhibit:
+    """One run laid beside the symptom it is measured against."""
+
+    candidate: Candidate
+    observation: Observation
+    symptom: Symptom
+    tree: ast.Module  # of the candidate's script
+    modules: Sequence[str]  # top-level import names of the subject
+
+
+NOTHING = Evidence()
+
+
+def fails(observation: Observation) -> bool:
+    """Whether the script ended with a status that, by the contract, says "present"."""
+    if observation.ended is Ended.SIGNALLED:
+        return True
+    return observation.ended is Ended.EXITED and observation.exit not in {None, 0, 125}
+
+
+def exception(exhibit: Exhibit) -> Evidence:
+    """The reported exception: type, message, frames of the subject in order."""
+    reported = exhibit.symptom.failure
+    if reported is None or not reported.type:
+        return NOTHING
+    compared = (
+        _compare(reported, link, exhibit.observation, exhibit.tree, exhibit.modules)
+        for failure in exhibit.observation.failures
+        for link in traces.chain(failure)
+        if link.name == reported.name
+    )
+    options = [option for option in compared if option is not None]
+    best = min(options, key=lambda evidence: evidence.distance, default=None)
+    if best is not None:
+        return best
+    return _asserted_text(exhibit.candidate, exhibit.observation, reported)
+
+
+def _compare(
+    reported: Failure, seen: Failure, observation: Observation, tree: ast.Module, modules: Sequence[str]
+) -> Evidence | None:
+    if gate.raised_by_script(seen, tree, modules):
+        return None
+    elsewhere = seen.where in {"printed", "child", "logged"}
+    if not elsewhere and not gate.touches_subject(seen, tree, modules) and seen.where == "raised":
+        return None
+    wanted, got = traces.subject_frames(reported, modules), traces.subject_frames(seen, modules)
+    message = message_distance(reported.message, seen.message)
+    trace = traces.trace_distance(wanted, got)
+    place = 0.0 if traces.innermost_met(wanted, got) or _place_unknown(reported, got) else 1.0
+    reasons = []
+    if message > 0:
+        reasons.append(f"its message is {seen.message[:120]!r}, reported was {reported.message[:120]!r}")
+    if place > 0:
+        reasons.append(f"it is raised in {_name(got)}, the report has {_name(wanted)}")
+    if not fails(observation):
+        reasons.append("it shows itself, but the script exits 0")
+    return Evidence(
+        shown=True,
+        failing=fails(observation),
+        distance=max(message, min(1.0, 0.5 * trace + 0.3 * place)),
+        parts={"exception": 0.0, "message": round(message, 3), "trace": round(trace, 3), "place": place},
+        reasons=tuple(reasons),
+        failure=seen,
+    )
+
+
+def _place_unknown(reported: Failure, got: Sequence[Frame]) -> bool:
+    """Where it was raised cannot be compared: the report's stack is cut off, or exhaustion hits any frame."""
+    if reported.name in {"RecursionError", "MemoryError"}:
+        return True
+    return not reported.complete and any(traces.same_place(reported.frames[-1], frame) for frame in got)
+
+
+def _asserted_text(candidate: Candidate, observation: Observation, reported: Failure) -> Evidence:
+    """A script may find the exception's last line in the output of a child process and exit 1 because of it."""
+    last = f"{reported.name}: {reported.message.splitlines()[0]}" if reported.message else ""
+    if not last or candidate.basis is Basis.NONE or not fails(observation):
+        return NOTHING
+    if not seen_in(last, observation.stdout + "\n" + observation.stderr):
+        return NOTHING
+    return Evidence(shown=True, failing=True, distance=0.2, parts={"exception": 0.0, "message": 0.0, "trace": 0.5})
+
+
+def _name(frames: Sequence[Frame]) -> str:
+    return f"{frames[-1].file}:{frames[-1].function}" if frames else "no frame of the subject"
+
+
+def wrong_output(exhibit: Exhibit) -> Evidence:
+    """The wrong value: asserted by the script on a basis that is not its own invention, or at least printed."""
+    first = exhibit.observation.failures[0] if exhibit.observation.failures else None
+    asserted = (
+        exhibit.candidate.basis is not Basis.NONE
+        and fails(exhibit.observation)
+        and exhibit.observation.ended is Ended.EXITED
+    )
+    if asserted and (first is None or gate.asserted_by_script(first) or first.where in {"printed", "child"}):
+        return _asserted_value(exhibit.candidate, exhibit.observation, exhibit.symptom, first)
+    seen = [
+        value for value in exhibit.symptom.actual if value.exact and seen_in(value.text, exhibit.observation.stdout)
+    ]
+    right = [
+        value for value in exhibit.symptom.expected if value.exact and seen_in(value.text, exhibit.observation.stdout)
+    ]
+    if seen and not right:
+        return Evidence(
+            shown=True,
+            distance=0.1,
+            parts={"actual": 0.0, "expected": 0.0},
+            reasons=(f"it prints the wrong value {seen[0].text[:80]!r}, but the script exits 0",),
+        )
+    return NOTHING
+
+
+def _asserted_value(
+    candidate: Candidate, observation: Observation, symptom: Symptom, failure: Failure | None
+) -> Evidence:
+    shown = "\n".join([observation.stdout, observation.stderr, failure.message if failure else "", candidate.actual])
+    told = any(_tells(value, shown) for value in symptom.actual)
+    wanted = any(_tells(value, candidate.expected) for value in symptom.expected)
+    distance = {
+        Basis.REPORT: 0.0 if told or wanted else 0.25,
+        Basis.SCRIPT: 0.05,
+        Basis.REGRESSION: (0.0 if told else 0.1) if symptom.good_versions else 0.5,
+        Basis.MODEL: 0.1 if told else 0.6,
+    }.get(candidate.basis, 1.0)
+    reasons = () if distance <= TOLERANCE else ("nothing but the script itself says that the value is wrong",)
+    return Evidence(
+        shown=True,
+        failing=True,
+        distance=distance,
+        parts={"actual": 0.0 if told else 0.5, "expected": 0.0 if wanted else 0.5},
+        reasons=reasons,
+        failure=failure,
+    )
+
+
+def _tells(value: Value, text: str) -> bool:
+    return bool(value.text) and (seen_in(value.text, text) or normal(value.text) in normal(text))
+
+
+def warning(exhibit: Exhibit) -> Evidence:
+    """A warning of the reported category and text, or the failure of a script that asserts its absence."""
+    texts = [value.text for value in exhibit.symptom.messages] or [
+        exhibit.symptom.failure.message if exhibit.symptom.failure else ""
+    ]
+    seen = [(w.category.rpartition(".")[2], w.message) for w in exhibit.observation.warnings]
+    seen += [(failure.name, failure.message) for failure in exhibit.observation.failures]
+    wanted = exhibit.symptom.warning.rpartition(".")[2]
+    distances = [
+        min(message_distance(text, message) for text in texts)
+        for category, message in seen
+        if not wanted or category == wanted
+    ]
+    return _told(min(distances, default=None), exhibit.candidate, exhibit.observation, "warning")
+
+
+def log(exhibit: Exhibit) -> Evidence:
+    """A log line of the reported template."""
+    lines = [entry.message for entry in exhibit.observation.logs]
+    lines += (exhibit.observation.stdout + "\n" + exhibit.observation.stderr).splitlines()[:2000]
+    texts = [value.text for value in (*exhibit.symptom.messages, *exhibit.symptom.actual) if value.exact]
+    whole = "\n".join(lines)
+    if any(seen_in(text, whole) for text in texts):
+        return _told(0.0, exhibit.candidate, exhibit.observation, "log line")
+    distances = [message_distance(text, line) for text in texts[:5] for line in lines[:400] if line.strip()]
+    best = min(distances, default=None)
+    return _told(best if best is not None and best < 0.4 else None, exhibit.candidate, exhibit.observation, "log line")
+
+
+def _told(distance: float | None, candidate: Candidate, observation: Observation, what: str) -> Evidence:
+    if distance is None:
+        return NOTHING
+    failing = fails(observation) and candidate.basis is not Basis.NONE
+    reasons = () if failing else (f"the {what} shows, but the script exits 0",)
+    return Evidence(
+        shown=True, failing=failing, distance=distance, parts={"message": round(distance, 3)}, reasons=reasons
+    )
+
+
+def exit_status(exhibit: Exhibit) -> Evidence:
+    """A command of the subject that ends with the wrong status; the script reports it by its own failure."""
+    if not fails(exhibit.observation) or exhibit.candidate.basis is Basis.NONE:
+        return NOTHING
+    told = any(
+        _tells(value, exhibit.observation.stdout + exhibit.observation.stderr)
+        for value in exhibit.symptom.actual + exhibit.symptom.messages
+    )
+    return Evidence(shown=True, failing=True, distance=0.1 if told else 0.4, parts={"message": 0.0 if told else 1.0})
+
+
+def hang(exhibit: Exhibit) -> Evidence:
+    """Still running at the limit *and* stuck where the report points, or ended there by the script's own watchdog."""
+    watchdog = "Timeout (" in exhibit.observation.stderr and fails(exhibit.observation)
+    if not watchdog and exhibit.observation.ended is not Ended.TIMED_OUT:
+        return NOTHING
+    wanted = traces.subject_frames(exhibit.symptom.failure, exhibit.modules)
+    stacks = [frames for _, frames in exhibit.observation.stacks] + [
+        failure.frames for failure in exhibit.observation.failures
+    ]
+    inside = [[frame for frame in frames if traces.in_subject(frame, exhibit.modules)] for frames in stacks]
+    if not any(inside):
+        return NOTHING
+    trace = min(traces.trace_distance(wanted, frames) for frames in inside)
+    reasons = () if watchdog else ("it hangs, but the script has no time limit of its own",)
+    distance = trace if wanted else 0.2
+    return Evidence(shown=True, failing=watchdog, distance=distance, parts={"trace": round(trace, 3)}, reasons=reasons)
+
+
+def crash(exhibit: Exhibit) -> Evidence:
+    """Killed by the reported signal (or reported to be by a script that watches a child)."""
+    wanted = exhibit.symptom.signal or "SIGSEGV"
+    if exhibit.observation.ended is Ended.SIGNALLED and exhibit.observation.signal == wanted:
+        return Evidence(shown=True, failing=True, distance=0.1, parts={"signal": 0.0})
+    number = {"SIGSEGV": 139, "SIGABRT": 134, "SIGBUS": 135, "SIGFPE": 136, "SIGILL": 132}.get(wanted)
+    if number is not None and exhibit.observation.exit in {number, 128 - number}:
+        return Evidence(shown=True, failing=True, distance=0.2, parts={"signal": 0.0})
+    return NOTHING
+
+
+BY_KIND = {
+    SymptomKind.EXCEPTION: exception,
+    SymptomKind.RACE: exception,
+    SymptomKind.WRONG_OUTPUT: wrong_output,
+    SymptomKind.WARNING: warning,
+    SymptomKind.LOG: log,
+    SymptomKind.EXIT: exit_status,
+    SymptomKind.HANG: hang,
+    SymptomKind.CRASH: crash,
+}
+"""Slowness, leaks and unknown symptoms have no evidence here: such candidates stay below `kind`."""
