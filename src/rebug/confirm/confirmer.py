@@ -1,7 +1,8 @@
 """Confirmation: the last word on whether a trial is a reproduction.
 
-The stand-alone script is run as its user would run it: plain interpreter, nothing of rebug loaded, in a clean environment
-built from what its own header names, several times. If those runs disagree with the search, it is no reproduction.
+The stand-alone script is run as its user would run it: plain interpreter, nothing of rebug loaded, in a clean
+environment built from what its own header names, several times. If those runs disagree with the search, it is no
+reproduction.
 """
 
 from __future__ import annotations
@@ -58,7 +59,8 @@ class Confirmer:
             environment = self.plain_environment(self._requirements(trial.candidate))
         except EnvironmentFailed as failure:
             return self._unconfirmed(trial, f"its clean environment could not be built: {failure}")
-        script, repeated, doubts = "", repeats(0, 0), ("it was not run",)
+        script, repeated = "", repeats(0, 0)
+        doubts: tuple[str, ...] = ("it was not run",)
         for cut in (True, False):
             script = standalone(trial, self.symptom, self.source, environment, cut=cut)
             repeated, doubts = self._repeat(trial.candidate, script, environment, deadline)
@@ -136,7 +138,7 @@ class Confirmer:
             return ""
         return f"its plain run shows something else: {trial.critique.shows} {trial.critique.differs}".strip()
 
-    # ----------------------------------------------------------------------------------------------------- good versions
+    # -------------------------------------------------------------------------------------------------- good versions
 
     def _discriminate(self, candidate: Candidate, script: str, deadline: float | None) -> tuple[str, tuple[str, ...]]:
         """The first good version in which the script exits 0; a doubt when it fails in one said to be good."""
