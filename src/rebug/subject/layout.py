@@ -1,0 +1,76 @@
+"""Where a source tree keeps its importable code."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+_NOT_CODE = frozenset(
+    {
+        "tests",
+        "test",
+        "testing",
+        "docs",
+        "doc",
+        "examples",
+        "example",
+        "benchmarks",
+        "benchmark",
+        "bench",
+        "build",
+        "dist",
+    }
+    | {"tools", "scripts", "ci", "tasks", "requirements", "integration", "fuzz", "fuzzing", "licenses", "changelog"}
+)
+_NOT_MODULES = frozenset({"setup", "conftest", "noxfile", "tasks", "fabfile", "runtests", "versioneer", "ez_setup"})
+_CODE = (".py", ".pyi", ".pyx", ".so")
+
+
+def top_level(root: Path) -> dict[str, str]:
+    """Top-level import names of a tree → the directory (relative, "" for the tree itself) they are imported from."""
+    for base in ("src", "lib", "python", ""):
+        found = _importable(root / base, strict=base != "src") if (root / base).is_dir() else {}
+        if found:
+            return dict.fromkeys(sorted(found, key=lambda name: (name.startswith("_"), name)), base)
+    return {}
+
+
+def _importable(base: Path, *, strict: bool) -> set[str]:
+    names: set[str] = set()
+    for entry in base.iterdir():
+        stem = entry.name.partition(".")[0]
+        if not stem.isidentifier() or stem.startswith("__"):
+            continue
+        if entry.is_dir() and entry.name == stem and stem not in _NOT_CODE:
+            regular = any((entry / f"__init__{suffix}").exists() for suffix in (".py", ".pyi"))
+            if regular or (not strict and _holds_code(entry)) or (strict and _namespace(entry)):
+                names.add(stem)
+        elif entry.is_file() and entry.name.endswith(_CODE) and stem not in _NOT_MODULES and not _is_test(stem):
+            names.add(stem)
+    return names
+
+
+def _is_test(stem: str) -> bool:
+    return bool(re.match(r"tests?_|tests?\Z", stem)) or stem.endswith("_test")
+
+
+def _holds_code(directory: Path) -> bool:
+    return any(path.suffix in _CODE for depth in ("*", "*/*") for path in directory.glob(depth))
+
+
+def _namespace(directory: Path) -> bool:
+    """A namespace package: no code of its own, but regular packages below."""
+    return not any(directory.glob("*.py")) and any(directory.glob("*/__init__.py"))
+
+
+def module_name(file: str, bases: tuple[str, ...]) -> str:
+    """The dotted import name of a file (relative, forward slashes) imported from one of `bases`."""
+    for base in bases:
+        prefix = f"{base}/" if base else ""
+        if file.startswith(prefix):
+            parts = file[len(prefix) :].split("/")
+            parts[-1] = parts[-1].partition(".")[0]
+            if parts[-1] == "__init__":
+                parts.pop()
+            return ".".join(parts)
+    return ""
