@@ -24,6 +24,7 @@ _BUILD_TOOLS = (
     "maturin",
 )
 _SETUPTOOLS_WITH_PKG_RESOURCES = "setuptools<81"
+_OLD_SETUP = re.compile(r"pkg_resources|use_2to3|setuptools\.command\.test|No module named 'distutils")
 _FAR = "2100-01-01T00:00:00Z"
 _SETUP_SECONDS = 1800
 
@@ -89,14 +90,13 @@ def make(recipe: Recipe, path: Path, narrate: Narrator) -> None:
 
 def _wanted(recipe: Recipe, path: Path) -> list[str]:
     subject = recipe.requirement.replace("TREE", str(path / "tree"))
-    arguments = [subject] if subject else []
-    arguments += recipe.requirements
+    arguments = ["--", *([subject] if subject else []), *recipe.requirements]
     if recipe.plain:
         for name in ("requirements.txt", "requirements/base.txt", "requirements/requirements.txt"):
             if (path / "tree" / name).is_file():
-                arguments += ["-r", str(path / "tree" / name)]
+                arguments = ["-r", str(path / "tree" / name), *arguments]
                 break
-    return arguments
+    return arguments if len(arguments) > 1 else []
 
 
 def _attempts(recipe: Recipe) -> Iterator[_Attempt]:
@@ -119,7 +119,7 @@ def _attempts(recipe: Recipe) -> Iterator[_Attempt]:
 def _install(recipe: Recipe, arguments: Sequence[str], path: Path, narrate: Narrator) -> None:
     failures: list[uv.Outcome] = []
     for attempt in _attempts(recipe):
-        if attempt.build_constraint and not any(failure.build for failure in failures):
+        if attempt.build_constraint and not any(_OLD_SETUP.search(failure.stderr) for failure in failures):
             break
         if attempt.note:
             narrate(attempt.note)
@@ -141,7 +141,7 @@ def _attempt(recipe: Recipe, arguments: Sequence[str], attempt: _Attempt, path: 
     python = path / "venv" / "bin" / "python"
     # In the tree, its own index configuration counts; elsewhere only the user's does.
     cwd = path / "tree" if (path / "tree").is_dir() else path
-    return uv.uv("pip", "install", "--python", python, *more, "--", *arguments, cwd=cwd, variables=_pretended(recipe))
+    return uv.uv("pip", "install", "--python", python, *more, *arguments, cwd=cwd, variables=_pretended(recipe))
 
 
 def _pretended(recipe: Recipe) -> dict[str, str]:

@@ -71,7 +71,7 @@ def refusal(outcome: uv.Outcome, requirement: str, *, as_of: str) -> Environment
     name = re.split(r"[\[<>=!~ ;@]", requirement, maxsplit=1)[0]
     pinned = requirement.partition("==")[2].strip()
     if outcome.unknown and pinned:
-        near = nearest(pinned, releases(name, as_of=as_of))
+        near = nearest(pinned, [v for v in releases(name, as_of=as_of) if not _key(v).is_prerelease])
         known = f"the nearest are {', '.join(near)}" if near else "the index has none of that name"
         return EnvironmentFailed(f"{name} has no version {pinned}{when}; {known}", outcome.detail)
     if outcome.unknown:
