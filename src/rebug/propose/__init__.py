@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from rebug.ports import Proposer
+from rebug.propose.shell import Shell
 from rebug.propose.snippet import Snippet
 
-__all__ = ["Snippet", "free_proposers"]
+__all__ = ["Shell", "Snippet", "free_proposers"]
 
 
 def free_proposers() -> list[Proposer]:
     """All proposers that need no language model, in the order in which they are asked."""
-    return [Snippet()]
+    return [Snippet(), Shell()]

@@ -30,6 +30,7 @@ class Snippet:
     """Proposes each block of code of the report, alone and joined with the blocks it needs."""
 
     name = "snippet"
+    reactive = False
 
     def propose(self, situation: Situation) -> Iterator[Candidate]:
         if situation.round != 1:
