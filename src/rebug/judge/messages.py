@@ -8,6 +8,9 @@ import re
 LONGEST = 2000
 """Characters compared; longer messages differ in their tails only by data."""
 
+WORDS = 150
+"""Words compared by difflib, whose time grows with the square (at worst the cube) of the length."""
+
 _VOLATILE = (
     (re.compile(r"\b0x[0-9a-fA-F]{4,}\b"), "<address>"),
     (re.compile(r"(?<![\w/])(?:[A-Za-z]:)?(?:[\\/][\w.@+~-]+){2,}"), "<path>"),
@@ -33,7 +36,7 @@ def template(text: str) -> str:
 def message_distance(reported: str, observed: str) -> float:
     """0: the same, or the report gives none, or its visible part (it may end in "...") is the same. 0.2: the same
     template of at least two words, other literals. 0.7: the same template that says nothing (a bare literal).
-    Else 0.3 … 1 by difflib's ratio.
+    Else 0.3 … 1 by difflib's ratio of the words.
     """
     wanted, seen = normal(reported), normal(observed)
     if not wanted or wanted == seen:
@@ -46,7 +49,8 @@ def message_distance(reported: str, observed: str) -> float:
     shape = template(reported)
     if shape == template(observed):
         return 0.2 if len(_WORD.findall(shape)) >= 2 else 0.7
-    return 0.3 + 0.7 * (1 - difflib.SequenceMatcher(None, wanted, seen, autojunk=False).ratio())
+    words = difflib.SequenceMatcher(None, wanted.split()[:WORDS], seen.split()[:WORDS], autojunk=False)
+    return 0.3 + 0.7 * (1 - words.ratio())
 
 
 def fragments(message: str) -> tuple[str, ...]:
