@@ -1,0 +1,274 @@
+"""The commands and their options. Each one reads its options, calls `rebug.app` and prints what comes back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import click
+import typer
+
+import rebug
+
+if TYPE_CHECKING:
+    from rebug.app import Options
+
+EXAMPLES = """
+Turns a bug report back into the bug: searches for a script that reproduces it.
+
+rebug demo    shows it on a real bug (needs a package index)
+
+rebug reproduce report.md --source pypi:NAME==VERSION
+
+rebug reproduce report.md --source . --attach server.log
+
+Exit status of reproduce: 0 reproduced, 1 not reproduced, 2 bad usage or unreadable input, 3 stopped early by a cap
+or Ctrl-C, 4 no environment or no sandbox.
+"""
+
+app = typer.Typer(
+    help=EXAMPLES,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    rich_markup_mode=None,
+)
+
+Source = Annotated[
+    str,
+    typer.Option(
+        "--source",
+        "-s",
+        metavar="SOURCE",
+        help="The software the report is about: a directory, a git URL[@ref], an archive or pypi:NAME==VERSION. "
+        "Not needed when REPORT is the URL of an issue on a forge.",
+    ),
+]
+Python = Annotated[str, typer.Option("--python", metavar="V", help="Python version, e.g. 3.11. Default: the report's.")]
+With = Annotated[list[str], typer.Option("--with", metavar="REQ", help="A further requirement. Repeatable.")]
+Setup = Annotated[
+    list[str],
+    typer.Option("--setup", metavar="CMD", help="A command run in the source before it is installed. Repeatable."),
+]
+Env = Annotated[
+    list[str], typer.Option("--env", metavar="K=V", help="An environment variable of each run. Repeatable.")
+]
+AsOf = Annotated[
+    str, typer.Option("--as-of", metavar="DATE", help="Install nothing that was released after this ISO date.")
+]
+Good = Annotated[
+    str, typer.Option("--good", metavar="SOURCE", help="A version without the bug: the script has to pass there.")
+]
+SandboxName = Annotated[
+    str, typer.Option("--sandbox", metavar="NAME", help="auto, bwrap, or none (runs scripts unprotected).")
+]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", min=0, help="Candidates run at once. 0: one per core.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No narration on stderr.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Tracebacks of rebug's own faults.")]
+Out = Annotated[
+    Path | None,
+    typer.Option("--out", "-o", metavar="DIR", help="Where the run is written. Default: rebug-runs/TITLE."),
+]
+MaxSeconds = Annotated[
+    float | None,
+    typer.Option("--max-seconds", min=1, metavar="S", help="Wall time of the whole run. Default: no limit."),
+]
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+) -> None:
+    if version:
+        click.echo(rebug.__version__)
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+        raise typer.Exit
+
+
+@app.command()
+def reproduce(  # noqa: PLR0917  typer binds by name
+    report: Annotated[
+        str,
+        typer.Argument(
+            metavar="REPORT",
+            help="The bug report: a file, a directory with report.md and attachments/, a URL, or - for stdin.",
+        ),
+    ],
+    source: Source = "",
+    attach: Annotated[
+        list[Path], typer.Option("--attach", "-a", metavar="FILE", help="A log, core dump or config. Repeatable.")
+    ] = [],  # noqa: B006  typer reads it, nothing writes it
+    model: Annotated[
+        str, typer.Option("--model", metavar="MODEL", help="none is what this version has: it needs no model.")
+    ] = "none",
+    python: Python = "",
+    with_: With = [],  # noqa: B006
+    setup: Setup = [],  # noqa: B006
+    env: Env = [],  # noqa: B006
+    as_of: AsOf = "",
+    good: Good = "",
+    rounds: Annotated[int, typer.Option("--rounds", min=1, help="Rounds of the search at most.")] = 4,
+    population: Annotated[int, typer.Option("--population", min=1, help="Candidates a round.")] = 24,
+    keep: Annotated[int, typer.Option("--keep", min=1, help="Candidates that seed the next round.")] = 3,
+    top: Annotated[int, typer.Option("--top", min=1, max=99, help="Candidates in the result.")] = 5,
+    repeat: Annotated[int, typer.Option("--repeat", min=1, max=40, help="Runs that confirm a hit.")] = 4,
+    max_seconds: MaxSeconds = None,
+    max_candidates: Annotated[
+        int | None, typer.Option("--max-candidates", min=1, metavar="N", help="Candidates run in all, at most.")
+    ] = None,
+    jobs: Jobs = 0,
+    sandbox: SandboxName = "auto",
+    seed: Annotated[int, typer.Option("--seed", help="Same seed, same choices.")] = 0,
+    out: Out = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,  # noqa: ARG001  read by main, which also covers what fails before this
+) -> int:
+    """Search for a script that reproduces the bug of REPORT."""
+    from rebug.app import Options  # noqa: PLC0415
+
+    options = Options(
+        report=report,
+        source=source,
+        attach=tuple(attach),
+        model=model,
+        python=python,
+        requirements=tuple(with_),
+        setup=tuple(setup),
+        variables=_variables(env),
+        as_of=as_of,
+        good=good,
+        rounds=rounds,
+        population=population,
+        keep=keep,
+        top=top,
+        repeat=repeat,
+        max_seconds=max_seconds,
+        max_candidates=max_candidates,
+        jobs=jobs,
+        sandbox=sandbox,
+        seed=seed,
+        out=out,
+    )
+    return _run(options, as_json=as_json, quiet=quiet)
+
+
+@app.command()
+def demo(  # noqa: PLR0917  typer binds by name
+    out: Out = None,
+    max_seconds: MaxSeconds = 150,
+    sandbox: SandboxName = "auto",
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,  # noqa: ARG001
+) -> int:
+    """Reproduce a real bug of a real package, fetched from the package index."""
+    from rebug.app import demonstration  # noqa: PLC0415
+
+    options = demonstration(out=out, max_seconds=max_seconds, sandbox=sandbox)
+    if not quiet:
+        click.echo(f"The report is {options.report}, on {options.source}.", err=True)
+    return _run(options, as_json=as_json, quiet=quiet)
+
+
+@app.command()
+def verify(  # noqa: PLR0917  typer binds by name
+    script: Annotated[
+        Path, typer.Argument(metavar="SCRIPT", help="A script by the contract: 0 absent, 125 cannot tell.")
+    ],
+    source: Source = "",
+    good: Good = "",
+    repeat: Annotated[int, typer.Option("--repeat", min=1, max=100, help="How often it is run.")] = 4,
+    seconds: Annotated[float, typer.Option("--seconds", min=1, help="Time limit of one run.")] = 60,
+    python: Python = "",
+    with_: With = [],  # noqa: B006
+    setup: Setup = [],  # noqa: B006
+    env: Env = [],  # noqa: B006
+    as_of: AsOf = "",
+    jobs: Jobs = 0,
+    sandbox: SandboxName = "auto",
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,  # noqa: ARG001
+) -> int:
+    """Run a reproduction script in the sandbox and say whether it shows the bug.
+
+    Exit status 0: it fails for a reason that can be the bug's (and passes with --good). 1: it does not, or cannot tell.
+    """
+    from rebug.app import Options, verify_script  # noqa: PLC0415
+    from rebug.cli import pages  # noqa: PLC0415
+
+    options = Options(
+        report="",
+        source=source,
+        python=python,
+        requirements=tuple(with_),
+        setup=tuple(setup),
+        variables=_variables(env),
+        as_of=as_of,
+        good=good,
+        repeat=repeat,
+        jobs=jobs,
+        sandbox=sandbox,
+    )
+    with pages.narration(quiet=quiet) as narrate:
+        verification = verify_script(script, options, seconds=seconds, narrate=narrate)
+    pages.verification(verification, as_json=as_json)
+    return 0 if verification.present else 1
+
+
+@app.command()
+def show(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run's directory.")],
+    as_json: AsJson = False,
+    verbose: Verbose = False,  # noqa: ARG001
+) -> int:
+    """Show the result of an earlier run again."""
+    from rebug.app import read_run  # noqa: PLC0415
+    from rebug.cli import pages  # noqa: PLC0415
+
+    pages.result(read_run(run), run, as_json=as_json)
+    return 0
+
+
+@app.command()
+def doctor(
+    as_json: AsJson = False,
+    verbose: Verbose = False,  # noqa: ARG001
+) -> int:
+    """Check what this machine has, and say what to do about what it lacks."""
+    from rebug.app import examine  # noqa: PLC0415
+    from rebug.cli import pages  # noqa: PLC0415
+
+    checks = examine()
+    pages.doctor(checks, as_json=as_json)
+    return 4 if any(check.needed and not check.ok for check in checks) else 0
+
+
+@app.command()
+def version() -> None:
+    """Print the version."""
+    click.echo(rebug.__version__)
+
+
+def _run(options: Options, *, as_json: bool, quiet: bool) -> int:
+    from rebug.app import EXIT_STATUS, reproduce  # noqa: PLC0415
+    from rebug.cli import pages  # noqa: PLC0415
+
+    with pages.narration(quiet=quiet) as narrate:
+        done = reproduce(options, narrate=narrate)
+    pages.result(done.result, done.out, as_json=as_json)
+    return EXIT_STATUS[done.result.status]
+
+
+def _variables(given: list[str]) -> tuple[tuple[str, str], ...]:
+    pairs = []
+    for item in given:
+        name, equals, value = item.partition("=")
+        if not equals or not name or "\0" in item:
+            raise click.UsageError(f"--env takes NAME=VALUE, not {item!r}.")
+        pairs.append((name, value))
+    return tuple(pairs)
