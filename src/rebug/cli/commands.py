@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import click
 import typer
 
 import rebug
+from rebug.errors import InputError
 
 if TYPE_CHECKING:
     from rebug.app import Options
@@ -61,7 +61,7 @@ Good = Annotated[
 SandboxName = Annotated[
     str, typer.Option("--sandbox", metavar="NAME", help="auto, bwrap, or none (runs scripts unprotected).")
 ]
-Jobs = Annotated[int, typer.Option("--jobs", "-j", min=0, help="Candidates run at once. 0: one per core.")]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", metavar="N", min=0, help="Candidates run at once. 0: one per core.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No narration on stderr.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Tracebacks of rebug's own faults.")]
@@ -81,10 +81,10 @@ def root(
     version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
 ) -> None:
     if version:
-        click.echo(rebug.__version__)
+        typer.echo(rebug.__version__)
         raise typer.Exit
     if context.invoked_subcommand is None:
-        click.echo(context.get_help())
+        typer.echo(context.get_help())
         raise typer.Exit
 
 
@@ -102,7 +102,7 @@ def reproduce(  # noqa: PLR0917  typer binds by name
         list[Path], typer.Option("--attach", "-a", metavar="FILE", help="A log, core dump or config. Repeatable.")
     ] = [],  # noqa: B006  typer reads it, nothing writes it
     model: Annotated[
-        str, typer.Option("--model", metavar="MODEL", help="none is what this version has: it needs no model.")
+        str, typer.Option("--model", metavar="MODEL", help="Only none: this version needs no language model.")
     ] = "none",
     python: Python = "",
     with_: With = [],  # noqa: B006
@@ -110,18 +110,18 @@ def reproduce(  # noqa: PLR0917  typer binds by name
     env: Env = [],  # noqa: B006
     as_of: AsOf = "",
     good: Good = "",
-    rounds: Annotated[int, typer.Option("--rounds", min=1, help="Rounds of the search at most.")] = 4,
-    population: Annotated[int, typer.Option("--population", min=1, help="Candidates a round.")] = 24,
-    keep: Annotated[int, typer.Option("--keep", min=1, help="Candidates that seed the next round.")] = 3,
-    top: Annotated[int, typer.Option("--top", min=1, max=99, help="Candidates in the result.")] = 5,
-    repeat: Annotated[int, typer.Option("--repeat", min=1, max=40, help="Runs that confirm a hit.")] = 4,
+    rounds: Annotated[int, typer.Option("--rounds", metavar="N", min=1, help="Rounds of the search at most.")] = 4,
+    population: Annotated[int, typer.Option("--population", metavar="N", min=1, help="Candidates a round.")] = 24,
+    keep: Annotated[int, typer.Option("--keep", metavar="N", min=1, help="Candidates that seed the next round.")] = 3,
+    top: Annotated[int, typer.Option("--top", metavar="N", min=1, max=99, help="Candidates in the result.")] = 5,
+    repeat: Annotated[int, typer.Option("--repeat", metavar="N", min=1, max=40, help="Runs that confirm a hit.")] = 4,
     max_seconds: MaxSeconds = None,
     max_candidates: Annotated[
         int | None, typer.Option("--max-candidates", min=1, metavar="N", help="Candidates run in all, at most.")
     ] = None,
     jobs: Jobs = 0,
     sandbox: SandboxName = "auto",
-    seed: Annotated[int, typer.Option("--seed", help="Same seed, same choices.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Same seed, same choices.")] = 0,
     out: Out = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -170,7 +170,7 @@ def demo(  # noqa: PLR0917  typer binds by name
 
     options = demonstration(out=out, max_seconds=max_seconds, sandbox=sandbox)
     if not quiet:
-        click.echo(f"The report is {options.report}, on {options.source}.", err=True)
+        typer.echo(f"The report is {options.report}, on {options.source}.", err=True)
     return _run(options, as_json=as_json, quiet=quiet)
 
 
@@ -181,8 +181,8 @@ def verify(  # noqa: PLR0917  typer binds by name
     ],
     source: Source = "",
     good: Good = "",
-    repeat: Annotated[int, typer.Option("--repeat", min=1, max=100, help="How often it is run.")] = 4,
-    seconds: Annotated[float, typer.Option("--seconds", min=1, help="Time limit of one run.")] = 60,
+    repeat: Annotated[int, typer.Option("--repeat", metavar="N", min=1, max=100, help="How often it is run.")] = 4,
+    seconds: Annotated[float, typer.Option("--seconds", metavar="S", min=1, help="Time limit of one run.")] = 60,
     python: Python = "",
     with_: With = [],  # noqa: B006
     setup: Setup = [],  # noqa: B006
@@ -251,7 +251,7 @@ def doctor(
 @app.command()
 def version() -> None:
     """Print the version."""
-    click.echo(rebug.__version__)
+    typer.echo(rebug.__version__)
 
 
 def _run(options: Options, *, as_json: bool, quiet: bool) -> int:
@@ -269,6 +269,6 @@ def _variables(given: list[str]) -> tuple[tuple[str, str], ...]:
     for item in given:
         name, equals, value = item.partition("=")
         if not equals or not name or "\0" in item:
-            raise click.UsageError(f"--env takes NAME=VALUE, not {item!r}.")
+            raise InputError(f"--env {item}: has to be NAME=VALUE")
         pairs.append((name, value))
     return tuple(pairs)

@@ -10,7 +10,8 @@ import traceback
 from types import FrameType, TracebackType
 from typing import NoReturn
 
-import click
+import typer
+from typer.main import get_command
 
 from rebug.errors import EnvironmentFailed, RebugError
 
@@ -43,15 +44,15 @@ def _run(arguments: list[str]) -> int:
     from rebug.cli.commands import app  # noqa: PLC0415
 
     try:
-        status = app(arguments, standalone_mode=False)
-    except click.UsageError as error:
-        command = error.ctx.command_path if error.ctx else "rebug"
-        _say(f"{' '.join(error.format_message().split())} See `{command} --help`.")
+        # Calling `app` itself would put typer's own exception hook in place of ours.
+        status: object = get_command(app).main(args=arguments, prog_name="rebug", standalone_mode=False)
+    except typer.TyperException as error:
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context else "rebug"
+        message = " ".join(error.format_message().split())
+        _say(f"{message.rstrip('.')}. See `{command} --help`.")
         return 2
-    except click.ClickException as error:
-        _say(" ".join(error.format_message().split()))
-        return 2
-    except click.Abort:
+    except typer.Abort:
         raise KeyboardInterrupt from None
     sys.stdout.flush()
     return status if isinstance(status, int) else 0

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-import click
+import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -33,7 +33,7 @@ def _console() -> Console:
 def result(shown: Result, out: Path, *, as_json: bool) -> None:
     """The result of a run."""
     if as_json:
-        click.echo(shown.model_dump_json(indent=2))
+        typer.echo(shown.model_dump_json(indent=2))
     else:
         show(shown, out, _console())
 
@@ -41,7 +41,7 @@ def result(shown: Result, out: Path, *, as_json: bool) -> None:
 def verification(found: Verification, *, as_json: bool) -> None:
     """What the runs of a script said."""
     if as_json:
-        click.echo(json.dumps({**encode(found), "present": found.present}, indent=2))
+        typer.echo(json.dumps({**encode(found), "present": found.present}, indent=2))
         return
     console = _console()
     style = {"present": "bold red", "absent": "bold green"}.get(found.verdict, "bold yellow")
@@ -60,7 +60,7 @@ def verification(found: Verification, *, as_json: bool) -> None:
 def doctor(checks: Sequence[Check], *, as_json: bool) -> None:
     """What this machine has, and what to do about what it lacks."""
     if as_json:
-        click.echo(json.dumps([encode(check) for check in checks], indent=2))
+        typer.echo(json.dumps([encode(check) for check in checks], indent=2))
         return
     console = _console()
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
