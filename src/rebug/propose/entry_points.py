@@ -1,0 +1,231 @@
+"""From a traceback to the call that led there: the reporter's own line, or a call of the entry with made-up arguments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from rebug.model import Candidate, Hypothesis
+from rebug.ports import Index, Situation, Symbol
+from rebug.propose.code import import_line_for_symbol
+from rebug.propose.frames import Place, chain, entries, free_of_self, places, statement, subject_places
+from rebug.propose.synthesis import Made, merged
+from rebug.propose.workshop import Workshop
+
+_MOST = 24
+_DUNDER = {
+    "__init__": "{cls}({args})",
+    "__new__": "{cls}({args})",
+    "__call__": "{obj}({args})",
+    "__getitem__": "{obj}[{args}]",
+    "__contains__": "{args} in {obj}",
+    "__iter__": "list({obj})",
+    "__next__": "next({obj})",
+    "__len__": "len({obj})",
+    "__str__": "str({obj})",
+    "__repr__": "repr({obj})",
+    "__hash__": "hash({obj})",
+    "__bool__": "bool({obj})",
+    "__int__": "int({obj})",
+    "__float__": "float({obj})",
+    "__bytes__": "bytes({obj})",
+    "__format__": "format({obj}, {args})",
+    "__eq__": "{obj} == {args}",
+    "__lt__": "{obj} < {args}",
+    "__add__": "{obj} + {args}",
+    "__sub__": "{obj} - {args}",
+    "__mul__": "{obj} * {args}",
+    "__truediv__": "{obj} / {args}",
+    "__or__": "{obj} | {args}",
+    "__and__": "{obj} & {args}",
+    "__delitem__": "del {obj}[{args}]",
+    "__enter__": "with {obj}:\n    pass",
+    "__exit__": "with {obj}:\n    pass",
+    "__aenter__": "async with {obj}:\n    pass",
+    "__aexit__": "async with {obj}:\n    pass",
+    "__reduce__": "pickle.loads(pickle.dumps({obj}))",
+    "__getstate__": "pickle.loads(pickle.dumps({obj}))",
+    "__setstate__": "pickle.loads(pickle.dumps({obj}))",
+    "__copy__": "copy.copy({obj})",
+    "__deepcopy__": "copy.deepcopy({obj})",
+    "__del__": "del {obj}",
+    "__setitem__": "{obj}[{first}] = {rest}",
+}
+"""How a special method is called in public."""
+
+
+class EntryPoints:
+    """Rebuilds the call at the border of the subject; without a stack, calls what the report names."""
+
+    name = "entry-points"
+    reactive = False
+
+    def propose(self, situation: Situation) -> Iterable[Candidate]:
+        if situation.round > 1:
+            return
+        workshop = Workshop(situation)
+        seen: set[str] = set()
+        for script, claim in _scripts(workshop):
+            if script and script not in seen and len(seen) < _MOST:
+                seen.add(script)
+                yield Candidate(script=script, hypothesis=_hypothesis(situation, claim), proposer=self.name,
+                                requirements=stated_requirements(situation))  # fmt: skip
+
+
+def stated_requirements(situation: Situation) -> tuple[str, ...]:
+    """Distributions beside the subject and its dependencies that the report says it used, at their stated versions."""
+    own = situation.environment.package.lower().replace("_", "-").replace(".", "-")
+    used = [v for v in situation.report.versions if v.role == "used" and v.name != own]
+    named = {frame_module(f.file) for failure in chain(situation.symptom) for f in failure.frames}
+    text = " ".join([situation.symptom.failure.message if situation.symptom.failure else "", *named])
+    return tuple(f"{v.name}=={v.version}" for v in used if v.name.replace("-", "_") in text.replace("-", "_"))[:4]
+
+
+def frame_module(file: str) -> str:
+    """The distribution-like name of a frame's file: the folder under site-packages."""
+    found = re.search(r"(?:site|dist)-packages/([A-Za-z0-9_]+)", file.replace("\\", "/"))
+    return found[1] if found else ""
+
+
+def _hypothesis(situation: Situation, claim: str) -> Hypothesis:
+    failure = situation.symptom.failure
+    shows = f"{failure.type}: {failure.message}".strip(": ")[:200] if failure else "what the report describes"
+    return Hypothesis(claim=claim, conditions="the subject as installed", prediction=f"it ends with {shows}")
+
+
+def _scripts(workshop: Workshop) -> Iterator[tuple[str, str]]:
+    index = workshop.situation.index
+    for failure in chain(workshop.situation.symptom):
+        steps = places(failure, index)
+        ways = list(entries(steps))
+        for caller, entry in reversed(ways):
+            yield from from_line(workshop, caller, entry)
+        for _, entry in ways:
+            yield from direct(workshop, entry)
+        yield from (pair for place in subject_places(steps)[1:4] for pair in direct(workshop, place))
+    yield from named_calls(workshop)
+
+
+def from_line(workshop: Workshop, caller: Place | None, entry: Place) -> Iterator[tuple[str, str]]:
+    """The reporter's own calling line with everything it needs around it."""
+    code = caller.frame.code if caller else ""
+    if code.startswith(("import ", "from ")):
+        yield workshop.program([code]), f"Importing as the reporter does (`{code}`) fails."
+    line = free_of_self(statement(code))
+    if not line or entry.symbol is None:
+        return
+    for objects in receivers(workshop, line, entry.symbol):
+        yield workshop.program([line], objects=objects), f"The reporter's own line `{line.splitlines()[0]}` is enough."
+
+
+def receivers(workshop: Workshop, line: str, symbol: Symbol) -> Iterator[dict[str, Symbol]]:
+    """Which object the entry is a method of: the names in the line that may stand for an instance of its class."""
+    owner = owner_class(workshop.situation.index, symbol)
+    if owner is not None:
+        method = re.escape(symbol.name)
+        names = re.findall(rf"\b([a-z_]\w*)\.{method}\b", line) or re.findall(r"(?<![\w.])([a-z_]\w*)(?![\w(])", line)
+        for name in list(dict.fromkeys(names))[:3]:
+            yield {name: owner}
+    yield {}
+
+
+def owner_class(index: Index, symbol: Symbol) -> Symbol | None:
+    """The class a method is defined in."""
+    if "." not in symbol.qualname:
+        return None
+    owner = symbol.qualname.rpartition(".")[0]
+    return next((s for s in index.find(owner) if s.kind == "class" and s.module == symbol.module), None)
+
+
+def direct(workshop: Workshop, place: Place) -> Iterator[tuple[str, str]]:
+    """Calls of a symbol: as docstrings and tests call it, then with made-up arguments."""
+    symbol = place.symbol
+    if symbol is None:
+        return
+    if symbol.kind == "module" or place.frame.function == "<module>":
+        yield workshop.program([f"import {symbol.module}"]), f"Importing {symbol.module} fails."
+        return
+    for public in (symbol, *callers(workshop, symbol)):
+        yield from call(workshop, public)
+
+
+def callers(workshop: Workshop, symbol: Symbol) -> list[Symbol]:
+    """Public functions whose text calls a private one by name (at most three)."""
+    if symbol.public:
+        return []
+    found = []
+    pattern = re.compile(rf"\b{re.escape(symbol.name)}\(")
+    index = workshop.situation.index
+    for passage in index.retrieve(symbol.name, 12):
+        if pattern.search(passage.text):
+            found += [
+                s
+                for s in index.find(passage.symbol)[:1]
+                if s.public and s.kind in {"function", "method"} and s != symbol
+            ]
+    return list(dict.fromkeys(found))[:3]
+
+
+def call(workshop: Workshop, symbol: Symbol) -> Iterator[tuple[str, str]]:
+    claim = f"Calling {symbol.exported_as or symbol.qualname} is enough."
+    if symbol.kind == "class":
+        for made in workshop.instances(symbol):
+            yield workshop.program([f"subject = {made.expression}"], [made]), claim
+        return
+    owner = owner_class(workshop.situation.index, symbol)
+    if owner is None:
+        yield from _function(workshop, symbol, claim)
+        return
+    if symbol.name in {"__init__", "__new__"}:
+        yield from call(workshop, owner)
+        return
+    for number, made in enumerate(workshop.instances(owner)):
+        if number > 1:
+            return
+        for lines, parts in _method_lines(workshop, symbol, owner):
+            head = [made, *parts]
+            yield workshop.program([f"subject = {made.expression}", *lines], head), claim
+
+
+def _function(workshop: Workshop, symbol: Symbol, claim: str) -> Iterator[tuple[str, str]]:
+    line = import_line_for_symbol(symbol)
+    if not line:
+        return
+    wait = "await " if symbol.is_async else ""
+    base = Made(expression="", imports=(line,))
+    for example in workshop.examples(symbol.name)[:4]:
+        yield workshop.program([f"{wait}{example}"], [base]), f"{claim} The call is one of the project's own examples."
+    for arguments, parts in workshop.arguments(symbol.parameters):
+        yield workshop.program([f"{wait}{symbol.name}({arguments})"], [*parts, base]), claim
+
+
+def _method_lines(workshop: Workshop, symbol: Symbol, owner: Symbol) -> Iterator[tuple[list[str], Sequence[Made]]]:
+    if any("property" in d for d in symbol.decorators):
+        yield [f"subject.{symbol.name}"], ()
+        return
+    static = any(d.endswith(("staticmethod", "classmethod")) for d in symbol.decorators)
+    for arguments, parts in workshop.arguments(symbol.parameters if static else symbol.parameters[1:] or ()):
+        pattern = _DUNDER.get(symbol.name)
+        if pattern is None:
+            text = f"subject.{symbol.name}({arguments})"
+            yield [f"await {text}" if symbol.is_async else text], parts
+            continue
+        expressions = [m.expression for m in parts]
+        first, rest = (expressions[0], ", ".join(expressions[1:])) if len(expressions) > 1 else (arguments, "None")
+        text = pattern.format(obj="subject", cls=owner.name, args=arguments, first=first, rest=rest)
+        yield [line for line in text.splitlines() if line], [*parts, merged([])]
+
+
+def named_calls(workshop: Workshop) -> Iterator[tuple[str, str]]:
+    """Without a stack: calls written as inline code, then calls of what the report names."""
+    symptom, index = workshop.situation.symptom, workshop.situation.index
+    for span in workshop.known.calls:
+        yield workshop.program([span.removeprefix(">>> ")]), f"The call that the report mentions (`{span}`) is enough."
+    if symptom.failure and symptom.failure.frames:
+        return
+    names = [*symptom.suspects, *workshop.known.names]
+    chosen: list[Symbol] = []
+    for name in dict.fromkeys(names[:30]):
+        chosen += [s for s in index.find(name)[:1] if s.kind in {"function", "method", "class"} and s.public]
+    for symbol in list(dict.fromkeys(chosen))[:6]:
+        yield from call(workshop, symbol)
