@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from rebug.ports import Proposer
+from rebug.propose.assertions import Assertions
+from rebug.propose.regression import Regression
+from rebug.propose.sharpen import Sharpen
 from rebug.propose.shell import Shell
 from rebug.propose.snippet import Snippet
 
-__all__ = ["Shell", "Snippet", "free_proposers"]
+__all__ = ["Assertions", "Regression", "Sharpen", "Shell", "Snippet", "free_proposers"]
 
 
 def free_proposers() -> list[Proposer]:
     """All proposers that need no language model, in the order in which they are asked."""
-    return [Snippet(), Shell()]
+    return [Snippet(), Shell(), Assertions(), Sharpen(), Regression()]
