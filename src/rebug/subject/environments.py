@@ -213,7 +213,9 @@ def _environment(wanted: Recipe, cache: Path, narrate: Narrator) -> Environment:
 
 def _label(wanted: Recipe) -> str:
     return (
-        wanted.requirement.replace("TREE", wanted.package) or ", ".join(wanted.requirements) or str(wanted.source or "no packages")
+        wanted.requirement.replace("TREE", wanted.package)
+        or ", ".join(wanted.requirements)
+        or str(wanted.source or "no packages")
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 _NOT_CODE = frozenset(
@@ -63,14 +64,34 @@ def _namespace(directory: Path) -> bool:
     return not any(directory.glob("*.py")) and any(directory.glob("*/__init__.py"))
 
 
-def module_name(file: str, bases: tuple[str, ...]) -> str:
-    """The dotted import name of a file (relative, forward slashes) imported from one of `bases`."""
-    for base in bases:
-        prefix = f"{base}/" if base else ""
-        if file.startswith(prefix):
-            parts = file[len(prefix) :].split("/")
-            parts[-1] = parts[-1].partition(".")[0]
-            if parts[-1] == "__init__":
-                parts.pop()
-            return ".".join(parts)
-    return ""
+def locate(root: Path, modules: Sequence[str]) -> dict[str, str]:
+    """Where `modules` lie in a tree that may keep them in any directory; those not found are left out."""
+    found: dict[str, str] = {}
+    known = top_level(root)
+    for module in modules:
+        if module in known:
+            found[module] = known[module]
+            continue
+        for depth in range(4):
+            pattern = "*/" * depth
+            places = [path for suffix in _CODE for path in root.glob(f"{pattern}{module}{suffix}")]
+            places += [path for path in root.glob(f"{pattern}{module}") if path.is_dir() and _holds_code(path)]
+            if places and module.isidentifier():
+                base = (
+                    min(places, key=lambda path: (path.is_file(), path.as_posix())).parent.relative_to(root).as_posix()
+                )
+                found[module] = "" if base == "." else base
+                break
+    return found
+
+
+def module_name(file: str, base: str) -> str:
+    """The dotted import name of `file` (relative, forward slashes) as imported from `base`, "" if not below it."""
+    prefix = f"{base}/" if base else ""
+    if not file.startswith(prefix):
+        return ""
+    parts = file[len(prefix) :].split("/")
+    parts[-1] = parts[-1].partition(".")[0]
+    if parts[-1] == "__init__":
+        parts.pop()
+    return ".".join(parts)
