@@ -36,7 +36,7 @@ def encode(value: object) -> Json:
     Half surrogate characters (undecodable bytes of a candidate's output) become `\\udcXX` in letters, and numbers that
     JSON lacks (NaN, infinities) become None: what is stored is valid UTF-8 JSON for any reader.
     """
-    dumped = _adapter(type(value)).dump_python(value, mode="python", warnings="error")
+    dumped = _adapter(type(value)).dump_python(value, mode="python", warnings=False)
     return cast("Json", plain(dumped))
 
 
