@@ -1,0 +1,9 @@
+"""Running candidates: sandboxes chosen by a real probe, the harness inside them, and the engine that runs many at once."""
+
+from rebug.execute.bare import NoSandbox
+from rebug.execute.bwrap import BwrapSandbox
+from rebug.execute.choose import ProbeResult, choose_sandbox, probe
+from rebug.execute.local import LocalEngine
+from rebug.execute.observe import observe
+
+__all__ = ["BwrapSandbox", "LocalEngine", "NoSandbox", "ProbeResult", "choose_sandbox", "observe", "probe"]

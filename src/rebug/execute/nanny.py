@@ -1,0 +1,113 @@
+"""Keeps one process tree that runs without a sandbox, and ends all of it: `nanny.py STATUS_FD LIMITS -- ARGV`.
+
+Started by rebug.execute.bare with the host's interpreter in isolated mode. As the tree's *subreaper* it inherits every
+daemon that forks away from it, so nothing escapes the final kill; it dies with rebug, taking the tree along.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import resource
+import signal
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
+PATIENCE_SECONDS = 5.0
+
+
+def below(root: int) -> list[int]:
+    """Pids of everything below `root`."""
+    found: list[int] = []
+    queue = [root]
+    while queue:
+        pid = queue.pop()
+        with suppress(OSError):
+            for task in Path(f"/proc/{pid}/task").iterdir():
+                queue += map(int, (task / "children").read_bytes().split())
+        if pid != root:
+            found.append(pid)
+    return found
+
+
+def end_all() -> None:
+    """Kills everything below this process. Stopped first, so that what forks faster than it is killed stands still."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < deadline:
+        found = below(os.getpid())
+        for number in (signal.SIGSTOP, signal.SIGKILL):
+            for pid in found:
+                with suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, number)
+        with suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        if not found:
+            return
+        time.sleep(0.001)
+
+
+def wait_for(child: int) -> dict[str, int]:
+    """Reaps whatever ends until `child` does, or until rebug says stop by SIGTERM (an empty result)."""
+    while True:
+        number = signal.sigwait({signal.SIGCHLD, signal.SIGTERM})
+        if number == signal.SIGTERM:
+            return {}
+        with suppress(ChildProcessError):
+            while True:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+                if pid == child:
+                    return ended(status)
+                if pid == 0:
+                    break
+
+
+def ended(status: int) -> dict[str, int]:
+    if os.WIFSIGNALED(status):
+        return {"signal": os.WTERMSIG(status)}
+    return {"exit-code": os.WEXITSTATUS(status)}
+
+
+def become(argv: list[str], limits: dict[str, int], status: int) -> None:
+    """Turns a fresh child into the program. Does not return."""
+    try:
+        os.setsid()
+        signal.pthread_sigmask(signal.SIG_SETMASK, set())
+        os.set_inheritable(status, False)
+        for name, value in limits.items():
+            number = getattr(resource, name)
+            hard = resource.getrlimit(number)[1]
+            bound = value if hard == resource.RLIM_INFINITY else min(value, hard)
+            resource.setrlimit(number, (bound, bound))
+        os.execvpe(argv[0], argv, os.environ)  # noqa: S606 - the program this was started for
+    except OSError as error:
+        os.write(2, f"cannot start {argv[0]}: {error.strerror}\n".encode())
+    finally:
+        os._exit(127)
+
+
+def main() -> None:
+    status, limits, argv = int(sys.argv[1]), json.loads(sys.argv[2]), sys.argv[4:]
+    libc = ctypes.CDLL(None)
+    libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD, signal.SIGTERM, signal.SIGINT})
+    libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+    child = os.fork()
+    if child == 0:
+        become(argv, limits, status)
+    for descriptor in range(3, 64):  # the record's pipe is the tree's alone: its end must be seen
+        if descriptor != status:
+            with suppress(OSError):
+                os.close(descriptor)
+    os.write(status, json.dumps({"child-pid": child}).encode() + b"\n")
+    result = wait_for(child)
+    end_all()
+    os.write(status, json.dumps(result).encode() + b"\n")
+
+
+main()
