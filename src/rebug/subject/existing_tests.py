@@ -16,6 +16,7 @@ _MOST_LITERALS = 40
 _SETUP = frozenset(
     {"setUp", "setUpClass", "asyncSetUp", "tearDown", "setup_method", "teardown_method", "setup_class", "setup"}
 )
+_Namespace = Mapping[str, Sequence["_Unit"]]
 _ALWAYS = "*"  # what no identifier is: the statements needed whatever is used
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -28,25 +29,20 @@ class _Unit:
     binds: frozenset[str]
     uses: frozenset[str]
     text: str
+    fixture: bool
     always: bool  # needed whatever is used: __future__, star imports
 
 
 def collect(text: str, file: str, conftests: Sequence[str]) -> list[ExistingTest]:
-    """The tests of one file, in order; `conftests` are the sources of the conftest.py files above it, outermost first."""
+    """The tests of one file, in order; `conftests` are the conftest.py sources above it, outermost first."""
     tree = parse(text)
     if tree is None:
         return []
     lines = text.splitlines()
-    units = [unit for place, source in enumerate(conftests) for unit in _units(source, place)]
-    shared = [unit for unit in units if not unit.always]
-    own = list(_units_of(tree, lines, len(conftests)))
-    binding: dict[str, list[_Unit]] = {}
-    for unit in [*own, *shared]:
-        for name in unit.binds:
-            binding.setdefault(name, []).append(unit)
-    binding[_ALWAYS] = [unit for unit in own if unit.always]
+    namespaces = [*(_namespace(_units(source, place)) for place, source in enumerate(conftests))]
+    namespaces.append(_namespace(_units_of(tree, lines, len(conftests))))
     return [
-        _test(function, cls, lines, binding, file=file)
+        _test(function, cls, lines, namespaces, file=file)
         for function, cls in _functions(tree)
         if (function.end_lineno or 0) - function.lineno < 1000
     ]
@@ -71,7 +67,7 @@ def _test(
     function: _Function,
     cls: ast.ClassDef | None,
     lines: Sequence[str],
-    units: Mapping[str, Sequence[_Unit]],
+    namespaces: Sequence[_Namespace],
     *,
     file: str,
 ) -> ExistingTest:
@@ -81,7 +77,7 @@ def _test(
     skeleton = _skeleton(cls, function, lines) if cls is not None else ""
     if skeleton and cls is not None:
         used |= _uses(cls, without=_test_names(cls))
-    parts = [unit.text for unit in _closure(used - ({cls.name} if cls else set()), units)]
+    parts = [unit.text for unit in _closure(used - ({cls.name} if cls else set()), namespaces)]
     preamble = "\n".join([*parts, *([skeleton] if skeleton else [])])
     return ExistingTest(
         file=file,
@@ -95,21 +91,40 @@ def _test(
     )
 
 
-def _closure(used: Iterable[str], binding: Mapping[str, Sequence[_Unit]]) -> list[_Unit]:
-    """The statements that bind the names used, and those that they use in turn, in their order."""
-    chosen = {unit.order: unit for unit in binding.get(_ALWAYS, ())}
-    waiting = list(used)
-    seen: set[str] = set()
+def _namespace(units: Iterable[_Unit]) -> _Namespace:
+    """Statements by the names they bind."""
+    found: dict[str, list[_Unit]] = {_ALWAYS: []}
+    for unit in units:
+        for name in unit.binds:
+            found.setdefault(name, []).append(unit)
+        if unit.always:
+            found[_ALWAYS].append(unit)
+    return found
+
+
+def _closure(used: Iterable[str], namespaces: Sequence[_Namespace]) -> list[_Unit]:
+    """The statements that bind the names used, and those that they use in turn, in their order.
+
+    A name is looked up in its own file; a fixture that is not there comes from the nearest conftest.py.
+    """
+    own = len(namespaces) - 1
+    chosen = {unit.order: unit for unit in namespaces[own][_ALWAYS]}
+    waiting = [(name, own) for name in used]
+    seen: set[tuple[str, int]] = set()
     while waiting:
-        name = waiting.pop()
-        if name in seen:
+        name, place = waiting.pop()
+        if (name, place) in seen:
             continue
-        seen.add(name)
-        for unit in binding.get(name, ()):
+        seen.add((name, place))
+        units = namespaces[place].get(name, ())
+        for above in range(place - 1, -1, -1):
+            units = units or [unit for unit in namespaces[above].get(name, ()) if unit.fixture]
+        for unit in units:
             if unit.order not in chosen:
                 chosen[unit.order] = unit
-                waiting.extend(unit.uses)
-    return [chosen[order] for order in sorted(chosen)]
+                waiting.extend((inner, unit.order[0]) for inner in unit.uses)
+    parts = [chosen[order] for order in sorted(chosen)]
+    return [unit for place, unit in enumerate(parts) if all(unit.text != other.text for other in parts[:place])]
 
 
 def _units(source: str, place: int) -> list[_Unit]:
@@ -133,6 +148,7 @@ def _units_of(tree: ast.Module, lines: Sequence[str], place: int) -> Iterator[_U
             binds=frozenset(binds),
             uses=frozenset(_uses(statement) | _parameters(statement)),
             text=_segment(statement, lines),
+            fixture=any("fixture" in ast.unparse(decorator) for decorator in _decorators(statement)),
             always=star or future or binds == {"pytestmark"},
         )
 

@@ -130,7 +130,7 @@ class SourceIndex:
             dotted = f"{symbol.module}.{symbol.qualname}" if symbol.qualname else symbol.module
             for key in {symbol.name, symbol.qualname, dotted, symbol.exported_as} - {""}:
                 found.setdefault(key, []).append(symbol)
-        return {key: tuple(sorted(symbols, key=_prominence)) for key, symbols in found.items()}
+        return {key: _distinct(sorted(symbols, key=_prominence)) for key, symbols in found.items()}
 
     @cached_property
     def _by_file(self) -> dict[str, tuple[list[Symbol], tuple[Nested, ...]]]:
@@ -250,9 +250,11 @@ def is_test_file(file: str) -> bool:
     """True for files of a test suite, judged by their path."""
     *directories, name = file.split("/")
     stem = name.partition(".")[0]
-    if stem == "conftest" or stem.startswith("test_") or stem.endswith("_test") or stem in {"tests", "test"}:
+    if stem == "conftest" or stem.startswith("test_") or stem.endswith("_test"):
         return True
-    return any(part in {"tests", "test"} for part in directories)
+    # Deeper down, "test" is as often a public helper for the subject's users as it is a suite.
+    top = directories[0] if directories else stem
+    return "tests" in directories or top in {"tests", "test"}
 
 
 def _foreign(file: str) -> bool:
@@ -274,8 +276,24 @@ def _read(root: Path, file: str) -> str:
         return ""
 
 
-def _prominence(symbol: Symbol) -> tuple[bool, bool, int, str, int]:
-    return (not symbol.public, symbol.kind == "method", symbol.exported_as.count("."), symbol.file, symbol.line)
+def _prominence(symbol: Symbol) -> tuple[bool, bool, bool, int, str, int]:
+    overload = any(decorator.rpartition(".")[2] == "overload" for decorator in symbol.decorators)
+    return (
+        not symbol.public,
+        overload,
+        symbol.kind == "method",
+        symbol.exported_as.count("."),
+        symbol.file,
+        symbol.line,
+    )
+
+
+def _distinct(symbols: Iterable[Symbol]) -> tuple[Symbol, ...]:
+    """One symbol per definition: overloads and setters stand aside."""
+    found: dict[tuple[str, str], Symbol] = {}
+    for symbol in symbols:
+        found.setdefault((symbol.file, symbol.qualname), symbol)
+    return tuple(found.values())
 
 
 def _common_suffix(left: Sequence[str], right: Sequence[str]) -> int:

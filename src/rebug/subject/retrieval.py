@@ -12,10 +12,10 @@ from typing import Protocol
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,79}|\d{2,12}")
 _HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _COMMON = """
-the and for that this with from have has had not are was were you your its our can could would should will when what which
-then than there here they them been being just like some only also does did doing use using used out but get got self cls
-def return import none true false if in is it to of on or an as at be by do we my so no any all pass else elif try except
-raise class lambda yield async await assert
+the and for that this with from have has had not are was were you your its our can could would should will when what
+which then than there here they them been being just like some only also does did doing use using used out but get got
+self cls def return import none true false if in is it to of on or an as at be by do we my so no any all pass else elif
+try except raise class lambda yield async await assert
 """
 _STOP = frozenset(_COMMON.split())
 _MOST_QUERY_WORDS = 3000
