@@ -77,13 +77,13 @@ def _index(uv: Path) -> Check:
 
 
 def _sandboxes() -> list[Check]:
-    probes = probe()
+    probes = [one for one in probe() if one.backend != "none"]
     some = any(one.works for one in probes)
     return [
         Check(
-            name=f"sandbox {one.name}",
+            name=f"sandbox {one.backend}",
             ok=one.works,
-            found="works" if one.works else one.reason,
+            found=f"{one.program}: {one.detail}" if one.program and one.program != one.detail else one.detail,
             advice="" if one.works or some else one.advice,
             needed=not some,
         )
