@@ -69,7 +69,7 @@ def quiet(trial: Trial) -> bool:
     candidate, observation = trial.candidate, trial.observation
     return (
         candidate.role is Role.ATTEMPT
-        and candidate.basis is Basis.NONE
+        and candidate.basis in {Basis.NONE, Basis.SCRIPT}
         and candidate.proposer in _SOURCES
         and observation.ended is Ended.EXITED
         and observation.exit == 0

@@ -10,6 +10,7 @@ import builtins
 import hashlib
 import re
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from rebug.ports import Index, Symbol
@@ -217,6 +218,21 @@ def _subject_symbol(name: str, index: Index) -> Symbol | None:
     return min(usable, key=lambda s: ((s.exported_as or s.module).count("."), s.kind == "module"), default=None)
 
 
+def _assigned_export(name: str, index: Index) -> str | None:
+    """An import of a name that the subject's top module binds by assignment, which no symbol stands for."""
+    sizes = Counter(symbol.module.partition(".")[0] for symbol in index.symbols)
+    for module in sorted(index.modules, key=lambda m: -sizes[m]):
+        files = [s.file for s in index.symbols if s.module == module and s.kind == "module"]
+        for file in files[:1] or (f"{module}/__init__.py", f"{module}.py"):
+            try:
+                tree = parse(index.text(file))
+            except (OSError, KeyError, ValueError):
+                continue
+            if tree is not None and name in bound_names(tree.body):
+                return f"from {module} import {name}"
+    return None
+
+
 def _is_test_code(file: str) -> bool:
     return bool(re.search(r"(^|/)(tests?|docs?|examples?|benchmarks?)/|(^|/)(test_[^/]*|conftest|setup)\.py$", file))
 
@@ -239,7 +255,7 @@ def import_line_for(name: str, index: Index) -> str | None:
         return f"from {MEMBERS[name]} import {name}"
     if is_stdlib(name):
         return f"import {name}"
-    return ALIASES.get(name)
+    return _assigned_export(name, index) or ALIASES.get(name)
 
 
 # ----------------------------------------------------------------------------------------------------------- statements

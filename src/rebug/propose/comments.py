@@ -13,14 +13,12 @@ _LITERAL = (
     r"|[A-Z][\w.]{0,80}|<[^>\n]{1,200}>)"
 )
 _RIGHT = re.compile(
-    r"(?:expect(?:ed|s|ing)?(?: (?:value|result|output))?(?: (?:to be|is|was|an?))?|should (?:be|return|give|print|have"
-    r" been|equal|output)|must be|instead of|rather than|ought to be|correct(?: is)?|right(?: is)?)\s*:?\s*" + _LITERAL,
-    re.IGNORECASE,
+    r"(?i:expect(?:ed|s|ing)?(?: (?:value|result|output))?(?: (?:to be|is|was|an?))?|should (?:be|return|give|print|have"
+    r" been|equal|output)|must be|instead of|rather than|ought to be|correct(?: is)?|right(?: is)?)\s*:?\s*" + _LITERAL
 )
 _WRONG = re.compile(
-    r"(?:got|actual(?:ly)?(?: (?:is|value|result))?|gives?|returns?|prints?|outputs?|shows?|but (?:is|was|gets?)|is"
-    r" instead|yields?)\s*:?\s*" + _LITERAL,
-    re.IGNORECASE,
+    r"(?i:got|actual(?:ly)?(?: (?:is|value|result))?|gives?|returns?|prints?|outputs?|shows?|but (?:is|was|gets?)|is"
+    r" instead|yields?)\s*:?\s*" + _LITERAL
 )
 _LEADING = re.compile(r"^(?:->|=>|>>>?|==>|→|is|=|output:)?\s*" + _LITERAL)
 _COMPLAINT = re.compile(

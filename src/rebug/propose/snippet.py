@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from rebug.model import Block, BlockKind, Candidate, Hypothesis, Symptom, SymptomKind
+from rebug.model import Basis, Block, BlockKind, Candidate, Hypothesis, Symptom, SymptomKind
 from rebug.ports import Situation
 from rebug.propose.code import bound_names, fingerprint, imported_modules, parse, undefined_names, used_names
 from rebug.propose.complete import Surroundings, complete, with_loopback
@@ -130,12 +131,22 @@ def _finished(situation: Situation, block: Block, program: str, repaired: str) -
             prediction=prediction(situation.symptom),
         ),
         proposer=Snippet.name,
+        basis=Basis.SCRIPT if _asserts(program, situation.symptom) else Basis.NONE,
         requirements=done.requirements,
     )
     yield base
     local = with_loopback(script)
     if local != script:
         yield replace(base, script=local)
+
+
+def _asserts(program: str, symptom: Symptom) -> bool:
+    """Whether the reporter's own code asserts what is wrong, rather than that an exception shows it."""
+    reported = symptom.failure.name if symptom.failure else ""
+    if symptom.kind is SymptomKind.EXCEPTION and reported not in {"", "AssertionError"}:
+        return False
+    tree = parse(program)
+    return tree is not None and any(isinstance(node, ast.Assert) for node in ast.walk(tree))
 
 
 def _touches_subject(script: str, situation: Situation) -> bool:
@@ -147,8 +158,10 @@ def _touches_subject(script: str, situation: Situation) -> bool:
 
 def displayed(program: str) -> str:
     """A program whose bare expressions are shown, for reports about values."""
+    if "_show(" in program:
+        return program
     text = shown(program)
-    return f"{SHOW}\n\n{text}" if "_show(" in text and "def _show(" not in text else text
+    return f"{SHOW}\n\n{text}" if "_show(" in text else text
 
 
 def _conditions(repaired: str, guessed: Iterable[str], files: Iterable[str]) -> str:
