@@ -177,6 +177,7 @@ def plan_for(workshop: Workshop, template: Template) -> dict[str, object]:
     reached = subject_places(places(failure, situation.index)) if failure else ()
     message = situation.symptom.failure.message if situation.symptom.failure else ""
     kind = _format(workshop, template)
+    documents = _documents(template)
     return {
         "name": fingerprint(template.text)[:8],
         "template": template.text,
@@ -187,7 +188,9 @@ def plan_for(workshop: Workshop, template: Template) -> dict[str, object]:
         "functions": [p.frame.function.rpartition(".")[2] for p in reached],
         "step": _step(workshop, template.text),
         "format": kind,
-        "words": [n for n in known.names if n not in situation.index.modules][:24],
+        "words": _words(workshop),
+        "documents": documents,
+        "weights": [12.0 if n in documents else 1.0 for n in range(len(template.values))],
         "lines": _lines(workshop, kind),
         "numbers": [ast.literal_eval(n) for n in known.numbers if not re.match(r"-?0\d", n)][:12],
         "constants": _constants(known.spans),
@@ -197,6 +200,16 @@ def plan_for(workshop: Workshop, template: Template) -> dict[str, object]:
         "most": _MOST_RUNS,
         "seed": situation.rng.getrandbits(32),
     }
+
+
+def _words(workshop: Workshop) -> list[str]:
+    """Names that inputs may hold: those the message quotes, then those of code spans that are no calls."""
+    index, known = workshop.situation.index, workshop.known
+    spans = [span for span in known.spans if span not in known.calls and not re.fullmatch(r"[\w.]+(\(\))?", span)]
+    found = [word for text in (*known.quoted[:12], *spans) for word in re.findall(r"[A-Za-z_]\w{0,40}", text)]
+    failure = workshop.situation.symptom.failure
+    own = {failure.name if failure else "", *index.modules}
+    return [word for word in dict.fromkeys(found) if word not in own and not index.find(word)][:16]
 
 
 def _constants(spans: Sequence[str]) -> list[object]:
@@ -223,9 +236,21 @@ def _format(workshop: Workshop, template: Template) -> str:
 
 def _lines(workshop: Workshop, kind: str) -> list[str]:
     """Lines to put into texts: code spans that are no Python of their own, and lines of the report's data."""
-    spans = [span for span in workshop.known.spans if len(span) < 120 and not re.match(r"[\w.]+\(", span)]
+    spans = [span for span in workshop.known.spans if len(span) < 120 and not _is_code(span)]
     data = [line for block in workshop.known.data for line in block.splitlines()[:30] if line.strip()]
     return [*spans, *data][:60] if kind or data else []
+
+
+def _is_code(span: str) -> bool:
+    """Whether inline code is a name, an attribute or a call: Python rather than what the program reads."""
+    return bool(re.fullmatch(r"[A-Za-z_][\w.]*(\(.*\))?", span))
+
+
+def _documents(template: Template) -> list[int]:
+    """The values that are whole texts: contents of files, else those of several lines, else the only text."""
+    of_files = [n for n, name in enumerate(template.files) if name]
+    texts = [n for n, value in enumerate(template.values) if isinstance(_value(value), (str, bytes))]
+    return of_files or [n for n in texts if "\\n" in template.values[n]] or (texts if len(texts) == 1 else [])
 
 
 def _step(workshop: Workshop, text: str) -> list[int]:
@@ -256,12 +281,14 @@ def _same(call: str, line: str) -> bool:
 def _seeds(workshop: Workshop, template: Template, kind: str) -> list[tuple[object, ...]]:
     """Tuples of values to start from: the program's own, then each text replaced by what is known of its format."""
     originals = tuple(_value(text) for text in template.values)
-    texts = [*workshop.known.data, *SEEDS.get(kind, ()), *_literals_of_tests(workshop)]
+    lines = "".join(f"{line}\n" for line in _lines(workshop, kind)[:12])
+    texts = [*workshop.known.data, *([lines] if lines else []), *SEEDS.get(kind, ()), *_literals_of_tests(workshop)]
     seeds = [originals]
-    for position, value in enumerate(originals):
-        if isinstance(value, str) and (template.files[position] or "\n" in value or len(originals) < 4):
-            others = dict.fromkeys([*texts, *(s for s in workshop.known.spans if len(s) < 200)])
-            seeds += [(*originals[:position], other, *originals[position + 1 :]) for other in others]
+    chosen = _documents(template) or [n for n, value in enumerate(originals) if isinstance(value, str)][:3]
+    others = dict.fromkeys([*texts, *(span for span in workshop.known.spans if len(span) < 200 and not _is_code(span))])
+    for position in chosen:
+        made = [other.encode() if isinstance(originals[position], bytes) else other for other in others]
+        seeds += [(*originals[:position], other, *originals[position + 1 :]) for other in made]
     return seeds[:_SEEDS]
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from rebug.model import Candidate, Hypothesis
+from rebug.model import BlockKind, Candidate, Hypothesis
 from rebug.ports import Index, Situation, Symbol
 from rebug.propose.code import import_line_for_symbol
 from rebug.propose.frames import Place, chain, entries, free_of_self, places, statement, subject_places
 from rebug.propose.synthesis import Made, merged
 from rebug.propose.workshop import Workshop
 
-_MOST = 24
+_MOST = 16
+_MOST_BESIDE_CODE = 6  # when the report has code of its own, which says more
 _DUNDER = {
     "__init__": "{cls}({args})",
     "__new__": "{cls}({args})",
@@ -64,9 +65,11 @@ class EntryPoints:
         if situation.round > 1:
             return
         workshop = Workshop(situation)
+        has_code = any(block.kind in {BlockKind.PYTHON, BlockKind.REPL} for block in situation.report.blocks)
+        most = _MOST_BESIDE_CODE if has_code else _MOST
         seen: set[str] = set()
         for script, claim in _scripts(workshop):
-            if script and script not in seen and len(seen) < _MOST:
+            if script and script not in seen and len(seen) < most:
                 seen.add(script)
                 yield Candidate(script=script, hypothesis=_hypothesis(situation, claim), proposer=self.name,
                                 requirements=stated_requirements(situation))  # fmt: skip

@@ -51,6 +51,12 @@ def literals(report: Report, symptom: Symptom) -> Literals:
     )
 
 
+def _files(report: Report, prose: str) -> list[str]:
+    """Names of data files; those of programs and libraries are where the report's code stands, not what it reads."""
+    texts = (report.title, prose, *[block.text[:5000] for block in report.blocks])
+    return [name for name in _unique(_FILE.findall("\n".join(texts))) if not name.endswith((".py", ".pyi", ".so", ".exe"))]
+
+
 def _prose(report: Report) -> str:
     """The report's text without its fenced blocks."""
     text = "\n".join((report.body, *report.comments))[:_MAX]

@@ -10,9 +10,7 @@ import re
 from typing import Any, Iterator  # noqa: UP035 - 3.8
 
 INFINITE, NAN = float("inf"), float("nan")
-ODD_TEXTS = tuple("|| |\n|\x00|\u00e9|\u0130|\u00df|\u65e5\u672c|\u2028|\ufeff|0|-1|%s|{}|null|\\".split("|")[1:]) + (
-    "a" * 300,
-)
+ODD_TEXTS = ("", " ", "\n", "\0", "é", "İ", "ß", "日本", "\u2028", "\ufeff", "0", "-1", "%s", "{}", "null", "\\", "a" * 300)
 ODD_NUMBERS = (0, 1, -1, 2, 10, 255, 256, 999, 1000, 2**31, 2**63, -(2**63), 0.0, -0.0, 0.5, 1e-9, 1e308, INFINITE, NAN)
 TOKEN = re.compile(r"[A-Za-z_]+|[0-9]+|\s|.", re.DOTALL)
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -136,15 +134,16 @@ class Mutator:
         self.numbers: list[Any] = list(plan["numbers"])
         self.constants: list[Any] = list(plan["constants"])
         self.typed = bool(plan["typed"])
+        self.weights: list[float] = list(plan["weights"])  # of each value: how likely it is the one to be changed
 
     def change(self, values: tuple[Any, ...], corpus: list[tuple[Any, ...]]) -> tuple[Any, ...]:
         """One to five stacked changes, mostly of one value."""
         changed = list(values)
-        at = self.rng.randrange(len(changed))
+        at = self.rng.choices(range(len(changed)), self.weights)[0]
         others = [v[at] for v in self.rng.sample(corpus, min(4, len(corpus))) if isinstance(v[at], str)]
         for _ in range(self.rng.choice((1, 1, 1, 2, 2, 3, 5))):
             if self.rng.random() < 0.15:
-                at = self.rng.randrange(len(changed))
+                at = self.rng.choices(range(len(changed)), self.weights)[0]
             changed[at] = self.value(changed[at], others)
         return tuple(changed)
 

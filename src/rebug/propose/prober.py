@@ -28,6 +28,8 @@ from rebug.propose.probe_values import Mutator, reductions, source, swap
 
 PREFIX = "REBUG-PROBE "
 ONE_RUN_SECONDS = 1.0  # a variant that takes longer is dropped
+REFUSED_SHARE = 0.12  # of the runs that go to inputs which the subject rightly refuses
+NO_HIT = 9
 ENOUGH_SECONDS = 1.5  # of further search after the first exact hit
 
 
@@ -69,6 +71,7 @@ class Runner:
         self.functions: list[str] = list(plan["functions"])
         self.step: set[int] = set(plan["step"])
         self.valid = VALIDATORS.get(plan["format"])
+        self.documents: list[int] = list(plan["documents"])  # which values are texts of the format
         self.known: dict[CodeType, bool] = {}
         self.edges: set[tuple[Any, ...]] = set()
         self.runs = 0
@@ -86,7 +89,7 @@ class Runner:
             with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
                 exec(self.code, names)  # noqa: S102 - running variants is this program's purpose
         except TooLong:
-            return Result(9, (), "", self.edges, 0)
+            return Result(NO_HIT, (), "", self.edges, 0)
         except BaseException as caught:  # noqa: BLE001 - whatever the subject raises is what is being observed
             error = caught
         finally:
@@ -110,13 +113,13 @@ class Runner:
 
     def graded(self, error: BaseException | None) -> Result:
         if error is None:
-            return Result(9, (), "", self.edges, 0)
+            return Result(NO_HIT, (), "", self.edges, 0)
         frames, line = self.frames(error.__traceback__)
         message = shown(error)
         name = type(error).__name__
         signature = (name, *(frames[-1] if frames else ("", "", 0)))
         functions = [place[1] for place in frames]
-        grade = 9
+        grade = NO_HIT
         if name == self.type and frames:
             same_place = not self.functions or functions[-1] == self.functions[-1]
             same_message = self.message is None or self.message.search(message) is not None
@@ -138,11 +141,15 @@ class Runner:
             traceback = traceback.tb_next
         return found, line
 
+    def accepted(self, values: tuple[Any, ...]) -> bool:
+        """Whether a reference reader takes the documents among the values (True where there is no such reader)."""
+        if self.valid is None:
+            return True
+        return all(accepts(self.valid, values[at]) for at in self.documents if isinstance(values[at], (str, bytes)))
+
     def order(self, values: tuple[Any, ...], result: Result) -> tuple[Any, ...]:
         """Smaller is better: the reported failure, on a valid input, in the reported step, short."""
-        invalid = self.valid is not None and any(
-            isinstance(v, (str, bytes)) and not accepts(self.valid, v) for v in values
-        )
+        invalid = not self.accepted(values)
         elsewhere = bool(self.step) and result.line not in self.step
         return (result.grade, invalid, elsewhere, len(repr(values)))
 
@@ -223,7 +230,8 @@ class Search:
         self.rng = random.Random(plan["seed"])  # noqa: S311 - not for secrets
         self.runner = Runner(plan)
         self.mutator = Mutator(plan, self.rng)
-        self.corpus: list[tuple[Any, ...]] = []
+        self.corpus: list[tuple[Any, ...]] = []  # inputs that got past the subject's own checks of its input
+        self.refused: list[tuple[Any, ...]] = []  # inputs that reached something new but failed elsewhere than reported
         self.edges: set[tuple[Any, ...]] = set()
         self.failures: set[tuple[Any, ...]] = set()
         self.hits: dict[tuple[Any, ...], Hit] = {}
@@ -235,25 +243,28 @@ class Search:
         if mark in self.tried:
             return
         self.tried.add(mark)
+        if not seed and not self.runner.accepted(values) and self.rng.random() > REFUSED_SHARE:
+            return
         result = self.runner.run(values)
         fresh = bool(result.edges - self.edges) or (result.failed and result.signature not in self.failures)
         self.edges |= result.edges
         if result.failed:
             self.failures.add(result.signature)
-        if result.grade < 9:
-            self.keep(values, result)
-        if seed or fresh:
-            self.corpus.append(values)
+        improved = result.grade < NO_HIT and self.keep(values, result)
+        if seed or fresh or improved:
+            passed = not result.failed or result.grade < 2 or result.line in self.runner.step
+            (self.corpus if seed or passed else self.refused).append(values)
 
-    def keep(self, values: tuple[Any, ...], result: Result) -> None:
+    def keep(self, values: tuple[Any, ...], result: Result) -> bool:
+        """Remember a hit; True when it is better than what was known of its kind."""
         key = self.runner.order(values, result)
         bucket = (key[:3], result.signature, len(result.edges) // 8)
         if not any(key[:3]) and not self.found:
             self.found = time.monotonic()
-        if bucket not in self.hits or key < self.hits[bucket].key:
-            self.hits[bucket] = Hit(key, values, result)
-            if key not in (h.key for h in self.hits.values() if h.values in self.corpus):
-                self.corpus.append(values)
+        if bucket in self.hits and key >= self.hits[bucket].key:
+            return False
+        self.hits[bucket] = Hit(key, values, result)
+        return True
 
     def explore(self, until: float, most: int) -> None:
         for values in self.plan["seeds"]:
@@ -263,7 +274,8 @@ class Search:
         while time.monotonic() < until and self.runner.runs < most:
             if self.found and time.monotonic() > self.found + ENOUGH_SECONDS:
                 return
-            recent = self.corpus[-1 - int(len(self.corpus) * self.rng.random() ** 2)]
+            pool = self.refused if self.refused and self.rng.random() < REFUSED_SHARE else self.corpus
+            recent = pool[-1 - int(len(pool) * self.rng.random() ** 2)]
             self.consider(self.mutator.change(recent, self.corpus))
 
     def best(self, count: int) -> list[Hit]:

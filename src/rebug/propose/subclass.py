@@ -115,7 +115,7 @@ def _bases(workshop: Workshop, method: Symbol) -> list[Symbol]:
     if owner is None:
         return []
     below = _descendants(workshop, owner.name)
-    usable = [s for s in below if import_line_for_symbol(s) and not _is_metaclass(s)]
+    usable = [s for s in below if import_line_for_symbol(s) and not _is_metaclass(workshop, s)]
     abstract = {s.qualname for s in usable if _abstract(workshop, s)}
     depth = {s.qualname: n for n, s in enumerate(below)}
     return sorted(usable, key=lambda s: (s.qualname in abstract, not s.exported_as, not s.public, -depth[s.qualname]))
@@ -149,8 +149,8 @@ def _metaclass(workshop: Workshop, symbol: Symbol) -> list[str]:
     return re.findall(r"metaclass\s*=\s*([\w.]+)", _header(workshop, symbol))
 
 
-def _is_metaclass(symbol: Symbol) -> bool:
-    return any(base.rpartition(".")[2] in {"type", "ABCMeta", "EnumMeta"} for base in symbol.bases)
+def _is_metaclass(workshop: Workshop, symbol: Symbol) -> bool:
+    return bool({"type", "ABCMeta", "EnumMeta", "EnumType"} & set(_ancestors(workshop, symbol)))
 
 
 def _abstract(workshop: Workshop, symbol: Symbol) -> bool:
@@ -227,10 +227,10 @@ def _own_names(use: _Use, needed: list[Parameter], parameters: object) -> list[s
 
 
 def _script(workshop: Workshop, use: _Use, base: Symbol, body: list[str]) -> str:
-    line = use.line
-    parts: list[Made] = [Made(expression="", imports=(import_line_for_symbol(base),))]
+    line, imported = use.line, import_line_for_symbol(base)
+    parts: list[Made] = [Made(expression="", imports=(imported,))]
     if not line:
         arguments, made = next(workshop.arguments(workshop.constructor(base)))
         parts += made
         line = f"made = {use.name}({arguments})"
-    return workshop.program([f"class {use.name}({base.name}):", *body, "", *line.splitlines()], parts)
+    return workshop.program([f"class {use.name}({imported.split()[-1]}):", *body, "", *line.splitlines()], parts)

@@ -158,6 +158,12 @@ class Workshop:
             waiting += [s for base in current.bases for s in self.classes().get(base.rpartition(".")[2], [])[:1]]
         return ()
 
+    def abstract(self, symbol: Symbol) -> bool:
+        """Whether a class itself declares abstract methods."""
+        members = self.situation.index.symbols
+        inside = f"{symbol.qualname}."
+        return any(s.module == symbol.module and s.qualname.startswith(inside) and any("abstract" in d for d in s.decorators) for s in members)
+
     def method(self, symbol: Symbol, name: str) -> Symbol | None:
         wanted = f"{symbol.qualname}.{name}"
         return next((s for s in self.situation.index.find(wanted) if s.module == symbol.module), None)
@@ -187,7 +193,7 @@ class Workshop:
         own = re.findall(r"[A-Za-z_]\w*", parameter.annotation)[:6]
         for name in own:
             for symbol in self.classes().get(name, [])[:1]:
-                simple = not required(self.constructor(symbol))
+                simple = not required(self.constructor(symbol)) and not self.abstract(symbol)
                 line = import_line_for_symbol(symbol)
                 if simple and line:
                     yield Made(expression=f"{name}()", imports=(line,))
