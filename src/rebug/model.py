@@ -119,6 +119,7 @@ class Report:
     system: str = ""  # the operating system as written
     attachments: tuple[Attachment, ...] = ()
     notes: tuple[str, ...] = ()  # what could not be read and why
+    body_line: int = 1  # 1-based line of the report on which `body` begins
 
 
 # -------------------------------------------------------------------------------------------------------------- symptom
