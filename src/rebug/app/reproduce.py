@@ -65,7 +65,7 @@ def reproduce(options: Options, *, narrate: Narrator = _silent, clock: Callable[
     check(options)
     source_spec = source_of(options)
     sandbox = choose_sandbox(options.sandbox)
-    report = load_report(options.report, options.attach, _stdin)
+    report = load_report(options.report, options.attach, sys.stdin.buffer)
     for note in report.notes:
         narrate(note)
     out = _directory(options.out, report.title)
@@ -104,10 +104,6 @@ def read_run(directory: Path) -> Result:
 def _recorded(options: Options) -> Mapping[str, object]:
     """The options for the journal, without the values of variables: some are secrets."""
     return encode(replace(options, variables=tuple((name, "...") for name, _ in options.variables)))
-
-
-def _stdin() -> str:
-    return sys.stdin.read()
 
 
 def _directory(given: Path | None, title: str) -> Path:

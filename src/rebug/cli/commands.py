@@ -39,8 +39,7 @@ Source = Annotated[
         "--source",
         "-s",
         metavar="SOURCE",
-        help="The software the report is about: a directory, a git URL[@ref], an archive or pypi:NAME==VERSION. "
-        "Not needed when REPORT is the URL of an issue on a forge.",
+        help="The software the report is about: a directory, a git URL[@ref], an archive or pypi:NAME==VERSION.",
     ),
 ]
 Python = Annotated[str, typer.Option("--python", metavar="V", help="Python version, e.g. 3.11. Default: the report's.")]
@@ -94,7 +93,7 @@ def reproduce(  # noqa: PLR0917  typer binds by name
         str,
         typer.Argument(
             metavar="REPORT",
-            help="The bug report: a file, a directory with report.md and attachments/, a URL, or - for stdin.",
+            help="The bug report: a file, a directory with report.md and attachments/, or - for stdin.",
         ),
     ],
     source: Source = "",
