@@ -4,14 +4,36 @@ from __future__ import annotations
 
 from rebug.ports import Proposer
 from rebug.propose.assertions import Assertions
+from rebug.propose.data_probe import DataProbe
+from rebug.propose.entry_points import EntryPoints
 from rebug.propose.regression import Regression
 from rebug.propose.sharpen import Sharpen
 from rebug.propose.shell import Shell
 from rebug.propose.snippet import Snippet
+from rebug.propose.subclass import CallerSubclass
 
-__all__ = ["Assertions", "Regression", "Sharpen", "Shell", "Snippet", "free_proposers"]
+__all__ = [
+    "Assertions",
+    "CallerSubclass",
+    "DataProbe",
+    "EntryPoints",
+    "Regression",
+    "Sharpen",
+    "Shell",
+    "Snippet",
+    "free_proposers",
+]
 
 
 def free_proposers() -> list[Proposer]:
     """All proposers that need no language model, in the order in which they are asked."""
-    return [Snippet(), Shell(), Assertions(), Sharpen(), Regression()]
+    return [
+        Snippet(),
+        Shell(),
+        CallerSubclass(),
+        EntryPoints(),
+        Assertions(),
+        Sharpen(),
+        Regression(),
+        DataProbe(),
+    ]

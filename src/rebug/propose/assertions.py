@@ -24,7 +24,7 @@ _VALUES = {
     SymptomKind.WRONG_OUTPUT, SymptomKind.UNKNOWN, SymptomKind.RACE, SymptomKind.EXIT, SymptomKind.EXCEPTION,
     SymptomKind.LOG,
 }  # fmt: skip
-_SOURCES = {"snippet", "shell", "entry_points", "neighbour_tests", "mutate", "crossover", "environment"}
+_SOURCES = {"snippet", "shell", "entry-points", "neighbour-tests", "mutate", "crossover", "environment-variations"}
 _MOST = 4
 
 

@@ -13,8 +13,9 @@ _LITERAL = (
     r"|[A-Z][\w.]{0,80}|<[^>\n]{1,200}>)"
 )
 _RIGHT = re.compile(
-    r"(?i:expect(?:ed|s|ing)?(?: (?:value|result|output))?(?: (?:to be|is|was|an?))?|should (?:be|return|give|print|have"
-    r" been|equal|output)|must be|instead of|rather than|ought to be|correct(?: is)?|right(?: is)?)\s*:?\s*" + _LITERAL
+    r"(?i:expect(?:ed|s|ing)?(?: (?:value|result|output))?(?: (?:to be|is|was|an?))?|should (?:be|return|give|print"
+    r"|have been|equal|output)|must be|instead of|rather than|ought to be|correct(?: is)?|right(?: is)?)\s*:?\s*"
+    + _LITERAL
 )
 _WRONG = re.compile(
     r"(?i:got|actual(?:ly)?(?: (?:is|value|result))?|gives?|returns?|prints?|outputs?|shows?|but (?:is|was|gets?)|is"

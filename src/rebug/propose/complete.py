@@ -125,7 +125,8 @@ def define_missing(script: str, around: Surroundings) -> tuple[str, tuple[str, .
     definitions: list[str] = []
     guessed: list[str] = []
     for name in undefined_names(tree)[:30]:
-        line = _guided_import(name, tree, around.index) or import_line_for(name, around.index)
+        line = _guided_import(name, tree, around.index) or _namesake(name, tree, around.index)
+        line = line or import_line_for(name, around.index)
         line = line or installed_import(name, around.environment)
         if line:
             imports.append(line)
@@ -148,6 +149,14 @@ def _guided_import(name: str, tree: ast.Module, index: Index) -> str | None:
         if symbol.name == name and symbol.kind != "method" and symbol.module in modules and symbol.qualname == name:
             return f"from {symbol.module} import {name}"
     return None
+
+
+def _namesake(name: str, tree: ast.Module, index: Index) -> str | None:
+    """An import of the function or class that has the name of its module, when the name is called."""
+    if name not in index.modules or "called" not in _uses(name, tree):
+        return None
+    own = [s for s in index.find(name) if s.qualname == name and s.module.partition(".")[0] == name]
+    return f"from {name} import {name}" if own else None
 
 
 def installed_import(name: str, environment: Environment) -> str:
