@@ -1,4 +1,4 @@
-"""Running candidates: sandboxes chosen by a real probe, the harness inside them, and the engine that runs many at once."""
+"""Running candidates: sandboxes chosen by a real probe, the harness inside, the engine that runs many."""
 
 from rebug.execute.bare import NoSandbox
 from rebug.execute.bwrap import BwrapSandbox

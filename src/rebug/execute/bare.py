@@ -5,7 +5,6 @@ The limits hold and the whole tree is ended, but the command can read and write 
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
@@ -57,7 +56,7 @@ class NoSandbox:
         variables["PWD"] = str(place / "work")
         if command.record:
             variables["REBUG_RECORD_FD"] = str(pipes["record"][1])
-        limits = json.dumps(resource_limits(command.limits))
+        limits = ",".join(f"{name}={value}" for name, value in resource_limits(command.limits).items())
         # -I -S: neither the user's environment nor site-packages bear on the nanny; it hands its environment on.
         argv = [sys.executable, "-I", "-S", str(NANNY), str(pipes["status"][1]), limits, "--", *command.argv]
         try:

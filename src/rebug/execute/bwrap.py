@@ -28,7 +28,7 @@ STACK_BYTES = 8 << 20  # address space of one thread's stack, which counts as da
 THREADS_PER_PROCESS = 8  # the kernel's limit counts threads, ours processes
 END_SECONDS = 5.0
 PLAIN_FILES: Mapping[str, bytes] = {
-    "/etc/passwd": b"root:x:0:0:root:/root:/bin/sh\nu:x:1000:1000:u:/home/u:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n",
+    "/etc/passwd": b"root:x:0:0::/root:/bin/sh\nu:x:1000:1000::/home/u:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\n",
     "/etc/group": b"root:x:0:\nu:x:1000:\nnogroup:x:65534:\n",
     "/etc/hosts": b"127.0.0.1 localhost sbx\n::1 localhost\n",
     "/etc/nsswitch.conf": b"passwd: files\ngroup: files\nhosts: files\nservices: files\nprotocols: files\n",
@@ -189,7 +189,7 @@ def resource_limits(limits: Limits) -> list[str]:
 
 
 def visible(paths: Iterable[Path]) -> list[Path]:
-    """The paths to bind, outermost first, each also at its real place; what /usr and a bound directory show is left out."""
+    """The paths to bind, outermost first, each also at its real place, less those that are shown anyway."""
     wanted = {form for path in paths for form in (Path(os.path.abspath(path)), path.resolve())}  # noqa: PTH100 - keeps links
     forbidden = {Path.home().resolve(), *Path.home().resolve().parents}
     shown: list[Path] = []
@@ -197,7 +197,7 @@ def visible(paths: Iterable[Path]) -> list[Path]:
         real = path.resolve()
         if real in forbidden:
             raise SandboxUnavailable(
-                f"{path} would show the home directory to the script: move the source into a folder of its own"
+                f"{path} would show the home directory to the script: move the source to a folder of its own"
             )
         if real.is_relative_to("/usr") or not path.exists() or any(path.is_relative_to(other) for other in shown):
             continue

@@ -114,5 +114,5 @@ def advise(detail: str, system: Path = Path("/")) -> str:
     if setting("proc/sys/kernel/apparmor_restrict_unprivileged_userns") == "1":
         return "install the AppArmor profile bwrap-userns-restrict (`apt install apparmor-profiles`) for /usr/bin/bwrap"
     if (system / ".dockerenv").exists() or (system / "run/.containerenv").exists():
-        return "start the container with a seccomp profile that allows user namespaces (`--security-opt seccomp=unconfined`)"
+        return "start the container with `--security-opt seccomp=unconfined`, so that user namespaces are allowed"
     return "allow unprivileged user namespaces on this machine"

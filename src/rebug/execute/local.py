@@ -1,4 +1,4 @@
-"""Runs jobs in parallel on this machine, one thread per worker. Each candidate gets a fresh interpreter in a fresh sandbox.
+"""Runs jobs in parallel on this machine, one thread per worker, each in a fresh interpreter in a fresh sandbox.
 
 A fork server takes the place of `_run_job` one day: it needs a job and a flag to stop by, and gives an observation.
 """

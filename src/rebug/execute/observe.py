@@ -8,7 +8,7 @@ import signal
 from collections.abc import Iterator
 from dataclasses import replace
 
-from rebug.execute.plan import SCRIPT
+from rebug.execute.plan import HARNESS, SCRIPT
 from rebug.execute.record import Place, Record, read_record
 from rebug.intake import parse_tracebacks
 from rebug.model import Ended, Environment, Failure, Frame, Observation
@@ -29,7 +29,7 @@ def observe(completed: Completed, job: Job) -> Observation:
     stdout, stderr = _output(completed.stdout, completed), _output(completed.stderr, completed)
     failures = sorted(record.failures, key=lambda failure: ORDER.index(failure.where))
     failures += printed(
-        stderr, stdout, known=failures, harness=job.harness and record.started, exit=completed.exit, place=place
+        stderr, stdout, known=failures, harness=job.harness and record.started, status=completed.exit, place=place
     )
     ended, limit = _how(completed, record)
     status, name = _status(completed, record)
@@ -90,6 +90,8 @@ def places(environment: Environment) -> Place:
                 return os.path.relpath(file, os.path.dirname(root))  # noqa: PTH120 - text, no file system
         if file == SCRIPT or file.endswith("/work/" + SCRIPT):
             return SCRIPT
+        if file == str(HARNESS):
+            return ""
         site = _SITE.match(file)
         if site:
             return "<site>/" + site[1]
@@ -105,8 +107,8 @@ def printed(
     *,
     known: list[Failure],
     harness: bool,
-    exit: int | None,
-    place: Place,  # noqa: A002
+    status: int | None,
+    place: Place,
 ) -> Iterator[Failure]:
     """Failures that can be read out of the output and that the record does not have.
 
@@ -114,7 +116,7 @@ def printed(
     """
     seen = {key for failure in known for key in _keys(failure)}
     errors = [failure for failure in parse_tracebacks(stderr[-MAX_PARSED:]) if _whole(failure)]
-    own = errors[-1] if errors and not harness and exit == 1 and _closes(errors[-1], stderr) else None
+    own = errors[-1] if errors and not harness and status == 1 and _closes(errors[-1], stderr) else None
     if own is not None:
         errors.insert(0, errors.pop())
     for failure in [*errors, *(item for item in parse_tracebacks(stdout[-MAX_PARSED:]) if item.frames)]:

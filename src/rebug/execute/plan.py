@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,8 +20,7 @@ def command_for(job: Job) -> Command:
     environment, variation = job.environment, job.candidate.variation
     argv = [str(environment.python), *variation.flags]
     if job.harness:
-        config = {"roots": [str(root) for root in environment.roots], "signal": int(STACK_SIGNAL)}
-        argv += [str(HARNESS), json.dumps(config)]
+        argv += [str(HARNESS), str(int(STACK_SIGNAL)), os.pathsep.join(map(str, environment.roots))]
     readable = [environment.prefix, *environment.base_prefixes, *environment.roots, *environment.paths]
     readable += interpreter_directories(environment.python)
     if job.harness:

@@ -19,12 +19,12 @@ MAX_REACHED = 2000
 MAX_LINE = 10_000_000
 MAX_BYTES = 1 << 50
 WHERE = frozenset({"raised", "thread", "unraisable", "task", "logged"})
-_STACK = re.compile(r"^(Current thread|Thread) 0x([0-9a-f]{1,16}).{0,120}\(most recent call first\):$")
+_STACK = re.compile(r"^(Current thread|Thread|Stack)(?: 0x([0-9a-f]{1,16}))?.{0,120}\(most recent call first\):$")
 _FRAME = re.compile(r'^  File "(.{1,1000})", line (\d{1,8}|\?\?\?) in (.{1,300})$')
 _FATAL = re.compile(r"^Fatal Python error: .{1,300}$")
 
 Place = Callable[[str], str]
-"""Turns a path as the interpreter saw it into the one that is reported."""
+"""Turns a path as the interpreter saw it into the one that is reported; "" for the harness's own, which is left out."""
 
 
 @dataclass(slots=True)
@@ -164,7 +164,8 @@ class _Reader:
 
 
 def _frames(value: object, place: Place) -> tuple[Frame, ...]:
-    return tuple(_frame(item, place) for item in _list(value, MAX_FRAMES) if isinstance(item, dict))
+    frames = (_frame(item, place) for item in _list(value, MAX_FRAMES) if isinstance(item, dict))
+    return tuple(frame for frame in frames if frame.file)
 
 
 def _frame(value: Mapping[str, object], place: Place) -> Frame:
@@ -184,7 +185,7 @@ def _stacks(value: object, place: Place) -> tuple[tuple[str, tuple[Frame, ...]],
 
 
 def _read_dump(record: Record, lines: list[str], place: Place) -> None:
-    """Takes in what faulthandler wrote: the stacks at a fatal signal, or those at a limit when Python itself was stuck."""
+    """Takes in what faulthandler wrote: the stack at a fatal signal, or those at a limit when Python was stuck."""
     fatal = ""
     stacks: list[tuple[str, list[Frame]]] = []
     for line in lines:
@@ -193,11 +194,11 @@ def _read_dump(record: Record, lines: list[str], place: Place) -> None:
             fatal = line
             stacks = []
         elif header:
-            stacks.append(("MainThread" if header[1] == "Current thread" else f"thread 0x{header[2]}", []))
+            stacks.append((f"thread 0x{header[2]}" if header[1] == "Thread" else "MainThread", []))
         elif frame and stacks and len(stacks[-1][1]) < MAX_FRAMES:
             number = int(frame[2]) if frame[2].isdigit() else None
             stacks[-1][1].append(Frame(file=place(frame[1]), line=number, function=frame[3]))
-    ordered = tuple((name, tuple(reversed(frames))) for name, frames in stacks[:50])
+    ordered = tuple((name, tuple(frame for frame in reversed(frames) if frame.file)) for name, frames in stacks[:50])
     if fatal:
         frames = ordered[0][1] if ordered else ()
         record.failures.insert(0, Failure(type="", message=_text(fatal), frames=frames))

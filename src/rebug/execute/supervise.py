@@ -1,7 +1,7 @@
 """Watches one sandboxed process tree from its start to its last breath.
 
-A backend starts the tree under a *keeper* (bubblewrap, or our own nanny): a direct child of ours whose end means the end
-of the whole tree. The keeper reports on a status pipe, one JSON object a line: `{"child-pid": N}` once the tree runs and
+A backend starts the tree under a *keeper* (bubblewrap, or our own nanny): a direct child of ours whose end means the
+end of the whole tree. The keeper reports on a status pipe, a JSON object a line: `{"child-pid": N}` once it runs and
 `{"exit-code": N}` or `{"signal": N}` when its first process has ended. One loop in the calling thread reads the pipes,
 samples /proc and enforces the limits; nothing here trusts what comes out of the tree.
 """
@@ -66,7 +66,7 @@ class Pipe:
 
 @dataclass(slots=True, kw_only=True)
 class Keeper:
-    """A started tree. The supervisor closes the descriptors; `end` must end the tree within a moment, however it behaves.
+    """A started tree. The supervisor closes the descriptors; `end` ends the tree within a moment, however it behaves.
 
     `in_namespace`: the tree lives in a pid namespace whose first process is the reported child.
     """
@@ -78,9 +78,7 @@ class Keeper:
     record: int | None
     in_namespace: bool
     folder: Path | None = None  # the tree's files where they lie on the host's disk, measured against the disk limit
-    disks: tuple[
-        str, ...
-    ] = ()  # directories as the tree sees them, each a file system of its own, watched for being full
+    disks: tuple[str, ...] = ()  # file systems of the tree's own, by its paths; a full one ends the run
     end: Callable[[Keeper, int | None], None]  # (keeper, pidfd of the reported child)
 
 
@@ -125,17 +123,20 @@ class Supervision:
 
     def _watch(self, selector: selectors.BaseSelector) -> None:
         next_sample = self.started + SAMPLE_SECONDS / 2
-        while not self.limit:
+        while not self._over():
             now = time.monotonic()
             if now >= next_sample:
                 self._sample(now)
                 next_sample = time.monotonic() + SAMPLE_SECONDS
             if self._pump(selector, max(0.0, next_sample - now)):
                 return
-            if self.stop():
-                self.limit = self.limit or "stopped"
-            elif self.out.overflow or self.err.overflow:
-                self.limit = self.limit or "output"
+
+    def _over(self) -> bool:
+        if not self.limit and self.stop():
+            self.limit = "stopped"
+        elif not self.limit and (self.out.overflow or self.err.overflow):
+            self.limit = "output"
+        return bool(self.limit)
 
     def _pump(self, selector: selectors.BaseSelector, timeout: float) -> bool:
         """Reads what is there; True when the keeper has ended."""
@@ -182,11 +183,10 @@ class Supervision:
         if used > self.limits.memory_bytes and len(live) > 1:  # forked processes share pages: count those once
             used = sum(process.rss if (share := tree.proportional(process.pid)) is None else share for process in live)
         self.peak = max(self.peak, used)
+        threads = sum(process.threads for process in live)
         if used > self.limits.memory_bytes:
             self.limit = "memory"
-        elif len(processes) > self.limits.processes:
-            self.limit = "processes"
-        elif sum(process.threads for process in live) > self.limits.processes * THREADS_PER_PROCESS:
+        elif len(processes) > self.limits.processes or threads > self.limits.processes * THREADS_PER_PROCESS:
             self.limit = "processes"
         elif self._disk_full():
             self.limit = "disk"
@@ -194,9 +194,10 @@ class Supervision:
     def _disk_full(self) -> bool:
         if self.keeper.folder is not None:
             return disk_used(self.keeper.folder) > self.limits.disk_bytes
-        for place in self.keeper.disks if self.main is not None else ():
+        main = self.main
+        for place in self.keeper.disks if main is not None else ():
             with suppress(OSError):
-                if os.statvfs(f"/proc/{self.main.pid}/root{place}").f_bavail == 0:
+                if main and os.statvfs(f"/proc/{main.pid}/root{place}").f_bavail == 0:
                     return True
         return False
 
@@ -271,7 +272,7 @@ def disk_used(folder: Path) -> int:
     for place, _, names in os.walk(folder):
         for name in names[: 1000 - files]:
             with suppress(OSError):
-                total += os.lstat(os.path.join(place, name)).st_blocks * 512  # noqa: PTH116, PTH118 - 20 times a second
+                total += os.lstat(os.path.join(place, name)).st_blocks * 512  # noqa: PTH118 - 20 times a second
         files += len(names)
         if files >= 1000:
             break
