@@ -40,7 +40,7 @@ _LEAK = re.compile(
 )
 _HANG = re.compile(
     r"\b(?:hang|hangs|hanging|hung|dead-?lock\w{0,3}|live-?lock\w{0,3})\b|\bnever (?:\w+ )?(?:return|come|end|finish|complet|terminat|resolv|exit|stop|wake|get)\w{0,4}\b|\b(?:gets?|got|is|are|being|remains?) stuck\b|\bstuck\b|"
-    r"\bblock(?:s|ed|ing)? (?:forever|for good|for ever|indefinitely|until)\b|\bfor ?ever\b|\binfinite(?:ly)? (?:loop\w{0,3}|wait\w{0,3})\b|\bendless(?:ly)? loop\w{0,3}\b|\bloops? (?:forever|infinitely|endlessly)\b|\bfreez(?:e|es|ing)\b|\bfrozen\b|\block(?:s|ed)? up\b|"
+    r"\bblock(?:s|ed|ing)? (?:forever|for good|for ever|indefinitely|until)\b|\bfor ?ever\b|\binfinite(?:ly)? (?:loop\w{0,3}|wait\w{0,3})\b|\bendless(?:ly)? loop\w{0,3}\b|\bloops? (?:forever|infinitely|endlessly)\b|\bfreez(?:es|ing)\b|\b(?:is|gets?|was|becomes?|process|app|program) frozen\b|\block(?:s|ed)? up\b|"
     r"\b(?:does not|doesn't|do not|don't|cannot|can't|won't|will not) (?:ever )?(?:return|terminate|exit|finish|come back|stop|end)\b|\bwaits? (?:forever|indefinitely)\b|\bunresponsive\b|\bstay behind\b",
     re.IGNORECASE,
 )

@@ -12,13 +12,20 @@ from rebug.model import StatedVersion
 Role = Literal["used", "good", "bad", "fixed"]
 
 V = r"v?\d{1,4}(?:\.\d{1,6}){1,3}(?:(?:a|b|rc|\.?post|\.?dev)\d{1,4})?(?:\+[\w.]{1,20})?"
-_VERSION = re.compile(rf"(?<![\w./-])(?P<version>{V})(?![\w/%]|\.\d|-\w|:\d)")
+_VERSION = re.compile(
+    rf"(?<![\w./\"'-])(?P<version>{V})(?![\w/%\"']|\.\d|-\w|:\d)"
+    r"(?! ?(?:ms|s|secs?|seconds?|min|minutes?|hours?|[KMG]i?B|bytes|Bytes|GHz|times|percent|x)\b)"
+)
+_AFTER_GOOD = re.compile(
+    r"^(?:\.x)?\W{0,2} (?:did not|didn't|does not|doesn't|did|kept|keeps|was (?:fine|ok|good)|is (?:fine|ok|good)|works|worked|behaved|accepted|got it right"
+    r"|has no|had no|stays?|stayed|is not affected|is unaffected)\b(?! work| pass)"
+)
 _NAME_BEFORE = re.compile(
     r"(?P<name>[A-Za-z][A-Za-z0-9_.-]{0,40}?)(?:\[[\w,]{0,40}\])?(?:\s*(?:==|>=|<=|~=|=|@)\s*|\s*\|\s*|:?\s{1,30}\(?|:)(?:version:? )?[v\"']?$"
 )
 _PIN = re.compile(rf"(?P<name>[A-Za-z][A-Za-z0-9_.-]{{0,50}})(?:\[[\w,-]{{0,40}}\])?\s?(?:==|===)\s?(?P<version>{V})")
 _TABLE_LINE = re.compile(
-    rf"^\s*(?:[-*+]\s+)?\|?\s*(?P<name>[A-Za-z][A-Za-z0-9_.-]{{0,50}})(?:\s*\|\s*|\s{{2,}}|\s*[:=]\s*|\s)(?P<version>{V})(?:\s*\|?\s*(?P<rest>.{{0,80}}))?$"
+    rf"^\s*(?:[-*+]\s+)?\|?\s*(?P<name>[A-Za-z][A-Za-z0-9_.-]{{0,50}})(?:\s*\|\s*|\s{{2,}}|\s*[:=]\s*|,?\s|[ ]version:?\s)(?P<version>{V})(?:\s*\|?\s*(?P<rest>.{{0,80}}))?$"
 )
 _STOP_NAMES = frozenset(
     "a about after all an and are as at affects affected before behind below between both bug but by can code current currently did does either ever except "
@@ -29,10 +36,10 @@ _STOP_NAMES = frozenset(
     "worked between tag stable gcc llvm intel amd os issue pr step chapter python cpython pypy anaconda ubuntu debian fedora macos windows linux centos alpine "
     "freebsd rhel arch mint osx ip host localhost port rfc http https tls ssl utf iso is: every about roughly around pep requires says downgrading downgraded "
     "downgrade moving moved switching switched bumping bumped back reverting reverted installing installed having good bad broken both library package "
-    "environment title installed: took takes needs need size mean total sum value result output got price cost amount rate returns".split()
+    "too also well environment title installed: too also took takes needs need size mean total sum value result output got price cost amount rate returns".split()
 )
 _PYTHON = re.compile(
-    r"(?:\b[Pp]ython|\bPYTHON|\bCPython|\bpy)(?:[ _]?[Vv]ersions?)?(?:\*\*)?[ \t]*[:=|]{0,2}(?:\*\*)?[ \t]*[`(]?v?(?P<version>[23]\.\d{1,2}(?:\.\d{1,2})?)(?![\w.]*\.\d)(?!\d)"
+    r"(?:\b[Pp]ython|\bPYTHON|\bCPython|\bpy)(?: \(CPython\))?(?:[ _]?[Vv]ersions?)?(?:\*\*)?[ \t]*[:=|]{0,2}(?:\*\*)?[ \t]*[`(]?v?(?P<version>[23]\.\d{1,2}(?:\.\d{1,2})?)(?![\w.]*\.\d)(?!\d)"
 )
 _PYTHON_PATH = re.compile(r"(?:python|Python/?)(?P<major>3)\.?(?P<minor>\d{1,2})(?=[/\\\[]|\.exe)")
 _SYSTEM = re.compile(
@@ -145,17 +152,8 @@ def told_versions(sentences: Iterable[Sentence]) -> list[StatedVersion]:
 
 
 def _told(text: str, line: int) -> list[StatedVersion]:
-    roles: dict[str, Role] = {}
-    for pattern in (_ARROW, _FROM_TO, _REGRESSION, _BACK):
-        for found in pattern.finditer(text):
-            groups = found.groupdict()
-            backwards = pattern is _BACK
-            if backwards and not groups.get("bad") and not _DOWN.search(found[0]):
-                continue
-            roles.setdefault(groups["good"], "good")
-            if groups.get("bad"):
-                roles.setdefault(groups["bad"], "bad")
-    out = []
+    roles = _paired_roles(text)
+    out: list[StatedVersion] = []
     last_name = ""
     for found in _VERSION.finditer(text):
         before = text[: found.start()]
@@ -167,11 +165,31 @@ def _told(text: str, line: int) -> list[StatedVersion]:
         last_name = name
         if name.lower() in _STOP_NAMES or name.endswith((".", ":")):
             name = ""
-        if _is_other(before, name, found["version"]):
-            continue
         role = roles.get(found["version"]) or _role(text, found.start(), found.end())
-        out.append(_stated(name, found["version"], role, line))
+        vague = (
+            not name
+            and role == "used"
+            and found["version"].count(".") < 2
+            and not before.endswith(("ersion ", "elease "))
+        )
+        if not vague and not _is_other(before, name, found["version"]):
+            out.append(_stated(name, found["version"], role, line))
     return out
+
+
+def _paired_roles(text: str) -> dict[str, Role]:
+    """Roles of versions that a sentence sets against each other: "from X to Y", "X -> Y", "back to X"."""
+    roles: dict[str, Role] = {}
+    back = [found for found in _BACK.finditer(text) if found["bad"] or _DOWN.search(found[0])]
+    down = any(_DOWN.search(found[0]) for found in back)
+    others = [_ARROW, _REGRESSION] if down else [_ARROW, _FROM_TO, _REGRESSION]
+    pairs = [found.groupdict() for found in back if _DOWN.search(found[0])]
+    pairs += [found.groupdict() for pattern in others for found in pattern.finditer(text)]
+    for pair in pairs:
+        roles.setdefault(pair["good"], "good")
+        if pair.get("bad"):
+            roles.setdefault(pair["bad"], "bad")
+    return roles
 
 
 def _is_python_list(before: str, last_name: str) -> bool:
@@ -210,6 +228,10 @@ def _role(text: str, start: int, end: int) -> Role:
     before = text[max(0, start - 90) : start]
     if _FIXED.search(before):
         return "fixed"
+    if _AFTER_GOOD.match(text[end : end + 40]) and not re.search(
+        r"\b(?:than|to|since)\b[^,]{0,12}$", before, re.IGNORECASE
+    ):
+        return "good"
     clause = _clause(text, start, end)
     if re.search(r"\b(?:last|latest) (?:known )?(?:good|working)\b", clause, re.IGNORECASE):
         return "good"
@@ -242,6 +264,8 @@ def _clause(text: str, start: int, end: int) -> str:
         elif mark.start() >= end and right is None:
             right = mark.start()
     clause = flat[left or 0 : right if right is not None else len(flat)]
+    if left and re.match(r"\s*(?:there|where|which|that is|it is|this is|i have|we have)\b", clause, re.IGNORECASE):
+        clause = flat[max((m.end() for m in _CLAUSES.finditer(flat) if m.end() < left), default=0) : left] + clause
     if (
         not re.sub(rf"\b(?:with|in|on|under|using|version|release|the|and|for|{V})\b|[\s`]", "", clause)
         and right is not None
