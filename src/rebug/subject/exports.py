@@ -13,7 +13,11 @@ _DEEPEST = 8  # re-exports of re-exports; also what ends a circle
 
 def with_exports(scanned: Sequence[Scanned]) -> tuple[Symbol, ...]:
     """Every symbol, with `exported_as` and `public` as the packages' re-exports make them."""
-    modules = {one.module: one for one in scanned}
+    modules: dict[str, Scanned] = {}
+    for one in scanned:
+        earlier = modules.get(one.module)
+        # A stub beside a compiled module's package binds what the package's own file takes from the binary.
+        modules[one.module] = replace(earlier, binds={**earlier.binds, **one.binds}) if earlier else one
     paths = _shortest(modules)
     return tuple(_exported(symbol, paths, modules) for one in scanned for symbol in one.symbols)
 

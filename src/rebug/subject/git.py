@@ -35,9 +35,9 @@ def parse(spec: str) -> Place | None:
         return Place(address=forge.group(1), ref=forge.group(2))
     if _URL.match(spec):
         return _parse_address(spec.removeprefix("git+"))
-    for cut in [*[match.start() for match in re.finditer("@", spec)][::-1], len(spec)]:
+    for cut in [*[match.start() for match in re.finditer("@", spec)][:-9:-1], len(spec)]:
         path = Path(spec[:cut]).expanduser()
-        if cut and path.is_dir() and ((path / ".git").exists() or is_bare(path)):
+        if cut and _is_repository(path):
             return Place(address=str(path.resolve()), ref=spec[cut + 1 :])
     return None
 
@@ -48,6 +48,13 @@ def _parse_address(address: str) -> Place:
     start = host.end() if host else 0
     before, at, ref = address[start:].rpartition("@")
     return Place(address=address[:start] + before, ref=ref) if at else Place(address=address, ref="")
+
+
+def _is_repository(path: Path) -> bool:
+    try:
+        return path.is_dir() and ((path / ".git").exists() or is_bare(path))
+    except (OSError, ValueError):  # a name too long, or with a NUL in it
+        return False
 
 
 def is_bare(path: Path) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -34,8 +35,8 @@ class SourceIndex:
         self._root = root
         self._package = package
         self._texts: dict[str, str] = {}
-        tops = layout.locate(root, modules) if modules else {}
-        self._tops = tops or layout.top_level(root)
+        tops = layout.locate(root, modules)
+        self._tops = tops or layout.top_level(root, package)
         self._modules = tuple(self._tops) or tuple(modules)
 
     @property
@@ -115,13 +116,12 @@ class SourceIndex:
         if not own:
             # Compiled code only: stubs anywhere in the tree say what there is.
             own = [file for file in self._files if file.endswith((".pyi", ".pyx"))]
-        chosen: dict[str, str] = {}
+        own.sort(key=lambda file: _CODE.index(_suffix(file)))
+        found: dict[str, list[Scanned]] = {}
         for file in own:
             module = self._module_of(file) or layout.module_name(file, "")
-            # Source says more than a stub beside it.
-            if module not in chosen or _CODE.index(_suffix(file)) < _CODE.index(_suffix(chosen[module])):
-                chosen[module] = file
-        return tuple(scan(self.text(file), file, module) for module, file in chosen.items())
+            found.setdefault(module, []).append(scan(self.text(file), file, module))
+        return tuple(part for parts in found.values() for part in _without_repeats(parts))
 
     @cached_property
     def _by_name(self) -> dict[str, tuple[Symbol, ...]]:
@@ -166,7 +166,7 @@ class SourceIndex:
 
     def _within(self, file: str, line: int | None, function: str) -> Symbol | None:
         symbols, nested = self._by_file[file]
-        whole = symbols[0] if symbols else None
+        whole = symbols[0] if symbols and symbols[0].kind == "module" else None
         name = function.rpartition(".")[2].strip("<>()")
         if function.strip("<>") == "module":
             return whole
@@ -239,6 +239,14 @@ class SourceIndex:
         parts = file.split("/")[:-1]
         names = ["/".join([*parts[:depth], "conftest.py"]) for depth in range(len(parts) + 1)]
         return [text for name in names if (text := self.text(name))]
+
+
+def _without_repeats(parts: Sequence[Scanned]) -> Iterator[Scanned]:
+    """The files of one module, source before stubs; a stub adds only what the source does not define itself."""
+    known: set[str] = set()
+    for part in parts:
+        yield replace(part, symbols=tuple(symbol for symbol in part.symbols if symbol.qualname not in known))
+        known |= {symbol.qualname for symbol in part.symbols}
 
 
 def build_index(root: Path, modules: Sequence[str] = (), package: str = "") -> SourceIndex:

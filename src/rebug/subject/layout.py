@@ -27,8 +27,17 @@ _NOT_MODULES = frozenset({"setup", "conftest", "noxfile", "tasks", "fabfile", "r
 _CODE = (".py", ".pyi", ".pyx", ".so")
 
 
-def top_level(root: Path) -> dict[str, str]:
-    """Top-level import names of a tree → the directory (relative, "" for the tree itself) they are imported from."""
+def top_level(root: Path, package: str = "") -> dict[str, str]:
+    """Top-level import names of a tree → the directory (relative, "" for the tree itself) they are imported from.
+
+    A module of the distribution's own name, `package`, is looked for in every directory near the top.
+    """
+    named = package.replace("-", "_")
+    found = _usual(root)
+    return found if not named or named in found else _located(root, named) or found
+
+
+def _usual(root: Path) -> dict[str, str]:
     for base in ("src", "lib", "python", ""):
         found = _importable(root / base, strict=base != "src") if (root / base).is_dir() else {}
         if found:
@@ -72,17 +81,22 @@ def locate(root: Path, modules: Sequence[str]) -> dict[str, str]:
         if module in known:
             found[module] = known[module]
             continue
-        for depth in range(4):
-            pattern = "*/" * depth
-            places = [path for suffix in _CODE for path in root.glob(f"{pattern}{module}{suffix}")]
-            places += [path for path in root.glob(f"{pattern}{module}") if path.is_dir() and _holds_code(path)]
-            if places and module.isidentifier():
-                base = (
-                    min(places, key=lambda path: (path.is_file(), path.as_posix())).parent.relative_to(root).as_posix()
-                )
-                found[module] = "" if base == "." else base
-                break
+        found.update(_located(root, module))
     return found
+
+
+def _located(root: Path, module: str) -> dict[str, str]:
+    if not module.isidentifier():
+        return {}
+    for depth in range(4):
+        pattern = "*/" * depth
+        places = [path for suffix in _CODE for path in root.glob(f"{pattern}{module}{suffix}")]
+        places += [path for path in root.glob(f"{pattern}{module}") if path.is_dir() and _holds_code(path)]
+        places = [path for path in places if not _NOT_CODE & set(path.relative_to(root).parts[:-1])]
+        if places:
+            base = min(places, key=lambda path: (path.is_file(), path.as_posix())).parent.relative_to(root).as_posix()
+            return {module: "" if base == "." else base}
+    return {}
 
 
 def module_name(file: str, base: str) -> str:

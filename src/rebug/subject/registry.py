@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import ssl
+import sys
 import tomllib
 import urllib.error
 import urllib.request
@@ -135,7 +136,8 @@ def _native(entry: dict[str, object]) -> bool:
 def _compile(requirement: str, directory: Path, *, as_of: str, form: str, more: Sequence[str] = ()) -> uv.Outcome:
     (directory / "requirements.in").write_text(requirement + "\n", "utf-8")
     arguments = ["pip", "compile", "requirements.in", "--no-deps", "--no-header", "--format", form]
-    arguments += ["--python-version", _EVERY_PYTHON, "--no-python-downloads", *more]
+    # Naming an interpreter spares uv a search through all of them; the release is resolved for none in particular.
+    arguments += ["--python", str(Path(sys.executable).resolve()), "--python-version", _EVERY_PYTHON, *more]
     arguments += ["--exclude-newer", as_of] if as_of else []
     return uv.uv(*arguments, cwd=directory, seconds=120)
 

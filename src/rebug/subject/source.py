@@ -50,6 +50,8 @@ def open_source(spec: str, cache: Path, *, as_of: str = "", narrate: Narrator = 
     spec = spec.strip()
     if spec.startswith("pypi:"):
         return _release(spec, cache, date, narrate)
+    if not spec:
+        raise InputError("the source is empty; give a directory, an archive, a git repository or pypi:NAME==VERSION")
     path = Path(spec).expanduser()
     if _exists(path) and path.is_dir() and not git.is_bare(path):
         return _directory(spec, path.resolve())
