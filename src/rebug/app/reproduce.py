@@ -13,8 +13,9 @@ from functools import partial
 from pathlib import Path
 
 import rebug
+from rebug.app import wiring
 from rebug.app.options import Options, cache_directory, check, good_version, source_of
-from rebug.confirm import Confirmer, ScriptSource
+from rebug.confirm import Confirmer
 from rebug.errors import EnvironmentFailed, InputError
 from rebug.execute import LocalEngine, choose_sandbox
 from rebug.intake import find_symptom, load_report
@@ -24,10 +25,9 @@ from rebug.ports import Journal, Narrator, Sandbox
 from rebug.propose import free_proposers
 from rebug.report import JOURNAL, RESULT, Result, Run, prepare, read_result, write
 from rebug.report.schema import CountsPart, SecondsPart, SubjectPart
-from rebug.search import Outcome, Plan, Search
+from rebug.search import Outcome, Search
 from rebug.store import SqliteJournal, encode
-from rebug.subject import Source, UvEnvironments, build_index, build_plain, open_source
-from rebug.subject.dates import cutoff
+from rebug.subject import Source, build_index, open_source
 
 _CAPS = {"seconds", "candidates", "interrupted"}
 EXIT_STATUS = {
@@ -38,9 +38,6 @@ EXIT_STATUS = {
     Status.ENVIRONMENT_FAILED: 4,
 }
 """The exit status of `rebug reproduce`, by what the run concluded."""
-
-_SEARCH_SHARE = 0.8
-"""Share of --max-seconds after which the search stops: what is left is for confirming the best and writing it all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +153,7 @@ class _Job:
         options, narrate = self.options, self.narrate
         self.source = source = open_source(self.spec, cache_directory(), as_of=options.as_of, narrate=narrate)
         good = good_version(options, source.package)
-        environments = _environments(options, self.report, source, narrate)
+        environments = wiring.environments(options, source, narrate, python_hint=self.report.python)
         self.environment = environment = environments.build(Variation())
         index = build_index(source.root, environment.modules, source.package)
         self.symptom = symptom = find_symptom(self.report, source.package, environment.modules)
@@ -166,10 +163,10 @@ class _Job:
         confirmer = Confirmer(
             report=self.report,
             symptom=symptom,
-            source=_script_source(options, self.report, source, environment),
+            source=wiring.script_source(options, self.report, source, environment),
             index=index,
             environments=environments,
-            plain_environment=_plain(options, environment, narrate),
+            plain_environment=wiring.plain_environment(options, source, environments, environment, narrate),
             engine=engine,
             judge=StagedJudge(),
             runs=options.repeat,
@@ -186,7 +183,7 @@ class _Job:
             engine=engine,
             judge=StagedJudge(),
             journal=self.journal,
-            plan=_plan(options),
+            plan=wiring.plan(options),
             accept=confirm,
             clock=self.clock,
             narrate=narrate,
@@ -225,7 +222,7 @@ class _Job:
             report=self.report,
             symptom=self.symptom,
             subject=SubjectPart(
-                source=self.spec,
+                source=str(source.root) if source and source.kind == "directory" else self.spec,
                 version=(environment.version if environment else "") or (source.version if source else ""),
                 python=environment.python_version if environment else self.options.python,
                 commit=source.commit if source else "",
@@ -252,51 +249,3 @@ def decide(outcome: Outcome, findings: Sequence[Finding]) -> Status:
     if outcome.ranked and reached(outcome.ranked[0].loss.stage, Stage.KIND):
         return Status.PARTIAL
     return Status.NOT_REPRODUCED
-
-
-def _plan(options: Options) -> Plan:
-    return Plan(
-        rounds=options.rounds,
-        population=options.population,
-        keep=options.keep,
-        seed=options.seed,
-        max_seconds=None if options.max_seconds is None else options.max_seconds * _SEARCH_SHARE,
-        max_candidates=options.max_candidates,
-    )
-
-
-def _environments(options: Options, report: Report, source: Source, narrate: Narrator) -> UvEnvironments:
-    return UvEnvironments(
-        source,
-        cache=cache_directory(),
-        python=options.python,
-        python_hint=report.python,
-        requirements=options.requirements,
-        setup=options.setup,
-        variables=dict(options.variables),
-        as_of=options.as_of,
-        narrate=narrate,
-    )
-
-
-def _plain(options: Options, environment: Environment, narrate: Narrator) -> Callable[[Sequence[str]], Environment]:
-    """Builds what a script's own header asks for, and nothing else."""
-    return partial(
-        build_plain,
-        python=environment.python_version,
-        as_of=options.as_of,
-        cache=cache_directory(),
-        narrate=narrate,
-    )
-
-
-def _script_source(options: Options, report: Report, source: Source, environment: Environment) -> ScriptSource:
-    return ScriptSource(
-        title=report.title,
-        url=report.url,
-        package=source.package,
-        version=source.version,
-        requirement=source.requirement,
-        python=environment.python_version,
-        as_of=cutoff(options.as_of),
-    )

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from rebug.app import wiring
 from rebug.app.options import Options, cache_directory, check, good_version, source_of
 from rebug.confirm import repeats
 from rebug.errors import InputError
@@ -19,7 +20,7 @@ from rebug.execute import LocalEngine, choose_sandbox
 from rebug.judge import fails
 from rebug.model import Candidate, Ended, Environment, Hypothesis, Observation, Repeats, Variation
 from rebug.ports import Engine, Job, Limits, Narrator
-from rebug.subject import UvEnvironments, open_source
+from rebug.subject import open_source
 
 _LARGEST = 1 << 20  # bytes of a script that is read
 _SURROUNDINGS = {"ModuleNotFoundError", "ImportError", "SyntaxError", "IndentationError", "TabError"}
@@ -65,16 +66,7 @@ def verify_script(
     sandbox = choose_sandbox(options.sandbox)
     source = open_source(spec, cache_directory(), as_of=options.as_of, narrate=narrate)
     good = good_version(options, source.package)
-    environments = UvEnvironments(
-        source,
-        cache=cache_directory(),
-        python=options.python,
-        requirements=options.requirements,
-        setup=options.setup,
-        variables=dict(options.variables),
-        as_of=options.as_of,
-        narrate=narrate,
-    )
+    environments = wiring.environments(options, source, narrate)
     engine = LocalEngine(sandbox, workers=options.workers)
     candidate = Candidate(script=text, hypothesis=Hypothesis(claim=script.name), proposer="you", id="script")
     runner = _Runner(engine=engine, candidate=candidate, limits=Limits(wall_seconds=seconds, cpu_seconds=seconds))

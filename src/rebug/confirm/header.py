@@ -18,6 +18,8 @@ class ScriptSource:
     requirement: str = ""  # what an installer is given for the subject: "name==version", a path or a URL
     python: str = ""  # "3.11"
     as_of: str = ""  # ISO 8601; dependencies are resolved as of then
+    further: tuple[str, ...] = ()  # requirements that the user gave beside the subject
+    paths: tuple[str, ...] = ()  # where the code of an application that is no package lies
 
 
 WIDTH = 110

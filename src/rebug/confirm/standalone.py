@@ -44,7 +44,8 @@ def standalone(trial: Trial, symptom: Symptom, source: ScriptSource, environment
     future, rest = split_future(body)
     needs = requirements(candidate, source, environment)
     top = header(candidate.hypothesis.claim, source, needs, candidate.variation.python or environment.python_version)
-    parts = [future, surroundings(candidate.variation), guard(trial, symptom, environment.modules), rest]
+    hook = guard(trial, symptom, environment.modules)
+    parts = [future, surroundings(candidate.variation), hook, importable(source.paths, known=bool(hook)), rest]
     return top + "".join("\n" + part.strip("\n") + "\n" for part in parts if part.strip())
 
 
@@ -56,7 +57,7 @@ def requirements(candidate: Candidate, source: ScriptSource, environment: Enviro
         version = environment.packages.get(item.lower().replace("_", "-").replace(".", "-"), "")
         pinned.append(f"{item}=={version}" if version else item)
     subject = [source.requirement] if source.requirement else []
-    return tuple(dict.fromkeys([*subject, *pinned]))
+    return tuple(dict.fromkeys([*subject, *source.further, *pinned]))
 
 
 def up_to_failure(script: str, line: int | None) -> str:
@@ -78,6 +79,14 @@ def split_future(script: str) -> tuple[str, str]:
     lines = script.splitlines(keepends=True)
     future = [line for line in lines if line.startswith("from __future__ import")]
     return "".join(future), "".join(line for line in lines if line not in future)
+
+
+def importable(paths: Sequence[str], *, known: bool) -> str:
+    """Code that lets the script import an application that no installer knows, "" for a package. `known`: whether
+    sys is imported already."""
+    if not paths:
+        return ""
+    return ("" if known else "import sys\n\n") + f"sys.path[:0] = {list(paths)!r}  # the application's own code\n"
 
 
 def surroundings(variation: Variation) -> str:

@@ -36,7 +36,7 @@ class ReportPart(Part):
 
 
 class SubjectPart(Part):
-    source: str = Field(description="what was given by --source")
+    source: str = Field(description="what was given by --source, absolute where it is a directory")
     version: str = ""
     python: str = Field(default="", description="the interpreter's version, e.g. 3.11.7")
     commit: str = Field(default="", description="of a git source")

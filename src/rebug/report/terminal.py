@@ -44,7 +44,7 @@ def _parts(result: Result, out: Path) -> Iterable[RenderableType]:
         yield _paragraph(result.error)
     if result.best and result.candidates:
         yield from _winner(result, result.best, result.candidates[0], out)
-    if result.candidates:
+    if len(result.candidates) > 1 or not result.best:
         yield Text()
         yield _table(result.candidates)
     if result.status is not Status.REPRODUCED:
@@ -61,7 +61,7 @@ def _headline(result: Result) -> Text:
 def _facts(result: Result) -> Text:
     subject, counts = result.subject, result.counts
     known = [
-        f"{clean(subject.package or subject.source)} {clean(subject.version)}".strip(),
+        f"{clean(subject.package or subject.source.rpartition('/')[2])} {clean(subject.version)}".strip(),
         f"Python {clean(subject.python)}" if subject.python else "",
         f"{counts.run} {_plural('candidate', counts.run)} in {counts.rounds} {_plural('round', counts.rounds)}",
         f"{result.seconds.total:.0f} s",
@@ -78,9 +78,6 @@ def _winner(result: Result, best: BestPart, first: CandidatePart, out: Path) -> 
     if first.explanation:
         yield Text()
         yield _paragraph(first.explanation)
-    evidence = _evidence(best, first)
-    if evidence:
-        yield _paragraph(evidence)
     if not best.confirmed:
         yield from _list("What keeps it from being confirmed", result.doubts or first.loss.reasons)
     elif result.doubts:
@@ -90,24 +87,20 @@ def _winner(result: Result, best: BestPart, first: CandidatePart, out: Path) -> 
     lines = f"({best.lines} lines" + (f", from {best.minimized_from_lines})" if best.minimized_from_lines else ")")
     rows.add_row(Text("Script", style="bold"), Text.assemble(_path(out / best.script), "  ", (lines, "dim")))
     rows.add_row(Text("Test", style="bold"), Text(_path(out / best.test)))
+    if first.repeats:
+        low, high = first.repeats.interval
+        rate = f"{first.repeats.failures} of {first.repeats.runs} runs, a rate of {low:.0%} to {high:.0%} (95 %)"
+        rows.add_row(Text("Fails in", style="bold"), Text(rate))
+    if best.versions.last_good:
+        rows.add_row(Text("Passes in", style="bold"), Text(f"version {clean(best.versions.last_good)}"))
     rows.add_row(Text("Run it", style="bold"), Text(f"uv run {shlex.quote(_path(out / best.script))}", style="cyan"))
     yield rows
 
 
-def _evidence(best: BestPart, first: CandidatePart) -> str:
-    sentences = []
-    if first.repeats:
-        low, high = first.repeats.interval
-        sentences.append(
-            f"It failed in {first.repeats.failures} of {first.repeats.runs} runs "
-            f"(rate between {low:.0%} and {high:.0%} at 95 % confidence)."
-        )
-    if best.versions.last_good:
-        sentences.append(f"With {clean(best.versions.last_good)} the same script passes.")
-    return " ".join(sentences)
-
-
-def _table(candidates: Iterable[CandidatePart]) -> Table:
+def _table(candidates: Iterable[CandidatePart]) -> RenderableType:
+    candidates = list(candidates)
+    if not candidates:
+        return Text("No candidate could be made from the report.")
     table = Table(box=None, padding=(0, 1, 0, 0), expand=False, show_edge=False)
     table.add_column("#", justify="right")
     table.add_column("score", justify="right")
