@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rebug.model import Block, BlockKind
 
@@ -15,6 +15,7 @@ _PROMPT = re.compile(
     r"|[\w.-]{1,40}@[\w.-]{1,60}[^$#%>\n]{0,80}#\s*"
     r"|(?:PS )?[A-Za-z]:\\[^>\n]{0,120}>\s*"
     r"|[~/][^$#%>\n]{0,80}[$%]\s+"
+    r"|\+{1,2}\s+(?=[\w./-]+(?:\s|$))"
     r")(?P<command>\S.*)$"
 )
 _ANGLE = re.compile(r"^\s*>\s+(?P<command>[\w./-]+(?:\s.*)?)$")
@@ -52,6 +53,7 @@ class Command:
     output: str
     assignments: tuple[tuple[str, str], ...] = ()
     words: tuple[str, ...] = ()
+    status: int | None = None  # as shown by `echo $?` after it
 
     @property
     def program(self) -> str:
@@ -103,7 +105,19 @@ def commands(block: Block, known: Iterable[str]) -> list[Command]:
         opened = _HEREDOC.search(command)
         heredoc = opened["word"] if opened else ""
     found.extend(_made(text, output))
-    return found
+    return _with_status(found)
+
+
+def _with_status(found: Sequence[Command]) -> list[Command]:
+    """The commands without `echo $?`, whose answer is the status of the command before it."""
+    kept: list[Command] = []
+    for command in found:
+        if re.search(r"^echo\s+[\"']?(?:\$\?|%ERRORLEVEL%)", command.text):
+            if kept and command.output.strip().isdigit():
+                kept[-1] = replace(kept[-1], status=int(command.output.strip()) % 256)
+        else:
+            kept.append(command)
+    return kept
 
 
 def _command_of(line: str, *, prompted: bool, is_shell: bool, names: set[str]) -> str | None:

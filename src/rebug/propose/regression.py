@@ -106,9 +106,10 @@ def good_versions(situation: Situation) -> tuple[str, ...]:
     """Versions to compare with: those the report calls good, else the two releases before the reported one when the
     report gives no value that could be checked without."""
     symptom = situation.symptom
-    if symptom.good_versions:
-        return symptom.good_versions[:2]
     own = _version(situation.environment.version)
+    good = [text for text in symptom.good_versions if (v := _version(text)) and v != own]
+    if good:
+        return tuple(good[:2])
     if own is None or any(v.exact for v in symptom.actual):
         return ()
     older = [(v, text) for text in situation.releases if (v := _version(text)) and v < own and not v.is_prerelease]

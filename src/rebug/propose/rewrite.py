@@ -73,9 +73,11 @@ def statement_of(script: str, lines: Sequence[str], at: int) -> Shown | None:
     labelled = [s for s in statements if len(s.label.strip()) > 1 and lines[at].startswith(s.label.strip())]
     if len(labelled) == 1:
         return labelled[0]
-    if at < len(statements) and all(s.straight for s in statements[: at + 1]) and not labelled:
-        return statements[at]
-    return None
+    leading = statements[: at + 1]
+    if len(leading) <= at or labelled or not all(s.straight for s in leading):
+        return None
+    sure = len(statements) == len(lines) or all(s.form == "str" for s in leading)
+    return statements[at] if sure else None
 
 
 def value_of(shown: Shown, line: str) -> str:

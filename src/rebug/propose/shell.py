@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rebug.model import Basis, Block, BlockKind, Candidate, Hypothesis, Symptom, SymptomKind
 from rebug.ports import Situation
 from rebug.propose.commands import Command, commands, is_dropped, is_interpreter
-from rebug.propose.files import content_for, quoted, relative
+from rebug.propose.files import quoted, relative
 from rebug.propose.needles import pieces_of, reported_texts
-from rebug.propose.repair import programs
+from rebug.propose.shell_files import file_sets, needed_files
 from rebug.propose.snippet import prediction
 
 _HEAD = """import os
@@ -112,27 +112,33 @@ def _decisive(session: Sequence[Command], situation: Situation) -> int:
 def _candidates(situation: Situation, session: Sequence[Command], block: Block | None) -> Iterator[Candidate]:
     last = _decisive(session, situation)
     before, command = list(session[:last]), session[last]
-    files = needed_files([*before, command], situation, block)
-    setup = _HEAD + _RUN + _written(files) + "".join(_step(c) for c in before)
     crash = situation.symptom.failure is not None and bool(situation.symptom.failure.frames)
     inside = in_process(command, situation)
-    outside = setup + _checked(command, situation.symptom)
-    programs_ = [(setup + inside, Basis.NONE)] if inside and situation.symptom.kind is SymptomKind.EXCEPTION else []
-    programs_.insert(len(programs_) if crash else 0, (outside, Basis.REPORT))
-    texts = reported_texts(situation.symptom)
-    for script, basis in programs_:
-        yield Candidate(
-            script=tidied(script),
-            hypothesis=Hypothesis(
-                claim=f"The command `{command.text.splitlines()[0][:100]}` shows the reported behaviour.",
-                conditions="; ".join(f"{name} holds what the report shows" for name in files),
-                prediction=prediction(situation.symptom),
-            ),
-            proposer=Shell.name,
-            basis=basis,
-            actual=texts[0] if texts and basis is Basis.REPORT else "",
-            expected="output without it" if texts and basis is Basis.REPORT else "",
-        )
+    for files in file_sets(needed_files([*before, command], situation, block), situation):
+        setup = _HEAD + _RUN + _written(files) + "".join(_step(c) for c in before)
+        scripts = [(setup + _checked(command, situation.symptom), Basis.REPORT)]
+        if inside and situation.symptom.kind is SymptomKind.EXCEPTION:
+            scripts.insert(0 if crash else 1, (setup + inside, Basis.NONE))
+        for script, basis in scripts:
+            yield _candidate(situation, tidied(script), basis, command, files)
+
+
+def _candidate(
+    situation: Situation, script: str, basis: Basis, command: Command, files: Mapping[str, str]
+) -> Candidate:
+    texts = telling_texts(command, situation.symptom) if basis is Basis.REPORT else []
+    return Candidate(
+        script=script,
+        hypothesis=Hypothesis(
+            claim=f"The command `{command.text.splitlines()[0][:100]}` shows the reported behaviour.",
+            conditions="; ".join(f"{name} holds what the report says" for name in files),
+            prediction=prediction(situation.symptom),
+        ),
+        proposer=Shell.name,
+        basis=basis,
+        actual=texts[0] if texts else "",
+        expected="output without it" if texts else "",
+    )
 
 
 def tidied(script: str) -> str:
@@ -144,41 +150,7 @@ def tidied(script: str) -> str:
     )
 
 
-def needed_files(session: Sequence[Command], situation: Situation, block: Block | None) -> dict[str, str]:
-    """Files that the commands read and none of them makes, with the content that the report gives them."""
-    files: dict[str, str] = {}
-    made: set[str] = set()
-    for command in session:
-        if command.program == "cat" and command.simple and command.output and len(command.words) == 2:
-            files[relative(command.words[1])] = command.output + "\n"
-            continue
-        made.update(re.findall(r">>?\s*([\w./-]+)", command.text))
-        made.update(command.words[1:] if command.program in {"touch", "mkdir"} else ())
-        for word in command.words[1:]:
-            name = relative(word)
-            if _FILE.match(word) and name not in files and word not in made and not word.startswith("-"):
-                content = _content(word, situation, block)
-                files.update({name: content} if content else {})
-    for other in situation.report.blocks:
-        if other.filename and other is not block and relative(other.filename) not in files:
-            files[relative(other.filename)] = other.text if other.text.endswith("\n") else other.text + "\n"
-    return files
-
-
-def _content(name: str, situation: Situation, block: Block | None) -> str:
-    found = content_for(name, situation.report.blocks)
-    if found is None and name.endswith(".py"):
-        code = [b for b in situation.report.blocks if b.kind is BlockKind.PYTHON and b is not block]
-        earlier = [b for b in code if block is None or b.line < block.line]
-        chosen = (earlier[-1:] or code[:1])[:1]
-        return next((text for b in chosen for text, _ in programs(b.text)), "")
-    if found is None:
-        others = [b for b in situation.report.blocks if b is not block and b.kind in {BlockKind.DATA, BlockKind.CONFIG}]
-        found = others[0] if len(others) == 1 else None
-    return found.text.rstrip("\n") + "\n" if found else ""
-
-
-def _written(files: dict[str, str]) -> str:
+def _written(files: Mapping[str, str]) -> str:
     parts = []
     for name, content in files.items():
         if "/" in name:
@@ -215,15 +187,12 @@ def _portable(command: Command) -> str:
 def _checked(command: Command, symptom: Symptom) -> str:
     """The decisive command with the check that its output does not have the reported text."""
     call = f"status, output = run({_portable(command)!r})\n"
-    texts = [t for t in (pieces_of(text) for text in reported_texts(symptom)) if t]
-    if symptom.kind is SymptomKind.EXIT and symptom.exit_status is not None:
-        if symptom.exit_status:
-            return call + f"assert status != {symptom.exit_status}, f'the command ends with status {{status}}'\n"
-        return call + "assert status != 0, 'the command ends with status 0, as if nothing were wrong'\n"
+    texts = [pieces for text in telling_texts(command, symptom) if (pieces := pieces_of(text))]
+    if symptom.kind is SymptomKind.EXIT and symptom.exit_status is not None and (symptom.exit_status or not texts):
+        return call + f"assert status != {symptom.exit_status}, f'the command ends with status {{status}}'\n"
     if not texts:
-        texts = [p for line in telling_lines(command.output) if (p := pieces_of(line))]
-    if not texts:
-        return call + "assert status == 0, f'the command ends with status {status}'\n"
+        check = f"!= {command.status}" if command.status else "== 0"
+        return call + f"assert status {check}, f'the command ends with status {{status}}'\n"
     shown = ", ".join(repr(piece) for piece in texts[0])
     return (
         call
@@ -232,10 +201,16 @@ def _checked(command: Command, symptom: Symptom) -> str:
     )
 
 
-def telling_lines(output: str) -> list[str]:
-    """Lines of an output that look like the complaint of a program."""
-    lines = [line.strip() for line in output.splitlines() if len(line) < 2000]
-    return [line for line in lines if re.search(r"\b[Ee]rror\b|\bERROR\b|\w+Error\b|Exception\b|\bfatal\b", line)][-1:]
+def telling_texts(command: Command, symptom: Symptom) -> list[str]:
+    """What the command's output has when the bug shows: of what the report says, that which its own output holds;
+    else the lines of this output that complain, else its last line."""
+    texts = reported_texts(symptom)
+    if not command.output:
+        return texts
+    held = [text for text in texts if all(piece in command.output for piece in pieces_of(text.splitlines()[0]))]
+    lines = [line.strip() for line in command.output.splitlines() if line.strip() and len(line) < 2000]
+    complaints = [x for x in lines if re.search(r"\b[Ee]rror\b|\bERROR\b|\w+Error\b|Exception\b|\bfatal\b", x)]
+    return held or complaints[-1:] or lines[-1:]
 
 
 def in_process(command: Command, situation: Situation) -> str:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
 from rebug.model import Basis, Block, BlockKind, Candidate, Hypothesis, Symptom, SymptomKind
 from rebug.ports import Situation
-from rebug.propose.code import bound_names, fingerprint, imported_modules, parse, undefined_names, used_names
-from rebug.propose.complete import Surroundings, complete, with_loopback
+from rebug.propose.code import bound_names, fingerprint, imported_modules, is_print, parse, undefined_names, used_names
+from rebug.propose.complete import Surroundings, complete
 from rebug.propose.files import files_for, with_files
 from rebug.propose.repair import programs
 from rebug.propose.transcript import SHOW, is_session, shown
@@ -113,7 +112,7 @@ def _bound(program: str) -> set[str]:
 
 
 def _finished(situation: Situation, block: Block, program: str, repaired: str) -> Iterator[Candidate]:
-    """The candidates made of one program: as it is, then with what only sometimes helps."""
+    """The candidate made of one program, none when it does not use the subject."""
     around = Surroundings(index=situation.index, environment=situation.environment, blocks=situation.report.blocks)
     files = files_for(program, situation.report.blocks)
     if situation.symptom.kind is not SymptomKind.EXCEPTION:
@@ -123,7 +122,7 @@ def _finished(situation: Situation, block: Block, program: str, repaired: str) -
     if not _touches_subject(script, situation):
         return
     where = f"line {block.line} of the report" if block.line else "the report"
-    base = Candidate(
+    yield Candidate(
         script=script,
         hypothesis=Hypothesis(
             claim=f"The code at {where} shows the reported behaviour by itself.",
@@ -134,10 +133,6 @@ def _finished(situation: Situation, block: Block, program: str, repaired: str) -
         basis=Basis.SCRIPT if _asserts(program, situation.symptom) else Basis.NONE,
         requirements=done.requirements,
     )
-    yield base
-    local = with_loopback(script)
-    if local != script:
-        yield replace(base, script=local)
 
 
 def _asserts(program: str, symptom: Symptom) -> bool:
@@ -157,8 +152,9 @@ def _touches_subject(script: str, situation: Situation) -> bool:
 
 
 def displayed(program: str) -> str:
-    """A program whose bare expressions are shown, for reports about values."""
-    if "_show(" in program:
+    """A program that prints nothing, with its bare expressions shown, for reports about values."""
+    tree = parse(program)
+    if tree is None or any(is_print(node) for node in ast.walk(tree)) or "_show(" in program:
         return program
     text = shown(program)
     return f"{SHOW}\n\n{text}" if "_show(" in text else text

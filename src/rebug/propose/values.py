@@ -50,8 +50,11 @@ def holds(line: str, value: str) -> bool:
 
 def wrong_lines(symptom: Symptom, output: Sequence[str]) -> list[Seen]:
     """The places where an output shows what the report calls wrong, most telling first."""
+    exact = [v for v in symptom.actual if v.exact]
+    if len(exact) > 1 and len(symptom.expected) != len(symptom.actual):
+        together = _all_seen(exact, symptom, output)
+        return [together] if together else []
     found: list[Seen] = []
-    right = [v for v in symptom.expected if v.exact]
     for value in symptom.actual:
         pair = _partner(value, symptom)
         if value.exact and len(value.text.splitlines()) > 1:
@@ -61,11 +64,24 @@ def wrong_lines(symptom: Symptom, output: Sequence[str]) -> list[Seen]:
         else:
             seen = _meant(value.text, output)
         found.extend([seen] if seen else [])
-    exact = [v for v in symptom.actual if v.exact]
-    if len(exact) > 1 and all(len(v.text.splitlines()) == 1 for v in exact) and not right:
-        together = _block_seen("\n".join(v.text for v in exact), "", output)
-        found[:0] = [together] if together else []
     return list(dict.fromkeys(found))
+
+
+def _all_seen(values: Sequence[Value], symptom: Symptom, output: Sequence[str]) -> Seen | None:
+    """All the lines of several values that are seen, in order: without a right value for each, nobody knows which of
+    them is the wrong one, and only all of them together are what the report says it got."""
+    right = symptom.expected[0].text if len(symptom.expected) == 1 and symptom.expected[0].exact else ""
+    at: list[int] = []
+    start = 0
+    for line in (x for value in values for x in value.text.splitlines()):
+        place = next((n for n in range(start, len(output)) if same(output[n], line)), None)
+        place = (
+            place if place is not None else next((n for n in range(start, len(output)) if holds(output[n], line)), None)
+        )
+        if place is not None and stable(output[place]):
+            at.append(place)
+            start = place + 1
+    return Seen(tuple(at), tuple(output[n] for n in at), right) if at else None
 
 
 def _partner(value: Value, symptom: Symptom) -> Value | None:
@@ -78,6 +94,7 @@ def _partner(value: Value, symptom: Symptom) -> Value | None:
 def _line_seen(text: str, right: str, output: Sequence[str]) -> Seen | None:
     whole = [n for n, line in enumerate(output) if same(line, text)]
     places = whole or [n for n, line in enumerate(output) if holds(line, text)]
+    places = [n for n in places if stable(output[n])]
     if not places:
         return None
     at = places[0]
@@ -92,7 +109,9 @@ def _block_seen(text: str, right: str, output: Sequence[str]) -> Seen | None:
     telling = [
         line
         for n, line in enumerate(wanted)
-        if line.strip() and not (_normal(line) == expected[n] if aligned else _normal(line) in expected)
+        if line.strip()
+        and stable(line)
+        and not (_normal(line) == expected[n] if aligned else _normal(line) in expected)
     ]
     at: list[int] = []
     start = 0
@@ -134,4 +153,4 @@ def expected_place(symptom: Symptom, output: Sequence[str]) -> tuple[int, str] |
 
 def stable(line: str) -> bool:
     """Whether enough of a line would be printed alike by another run."""
-    return bool(pieces_of(line)) or bool(line.strip())
+    return bool(pieces_of(line)) or mask(line) == " ".join(line.split())
