@@ -60,6 +60,7 @@ def _headline(result: Result) -> Text:
 
 def _facts(result: Result) -> Text:
     subject, counts = result.subject, result.counts
+    name = subject.package or subject.source.rpartition("/")[2]
     known = [
         f"{clean(subject.package or subject.source.rpartition('/')[2])} {clean(subject.version)}".strip(),
         f"Python {clean(subject.python)}" if subject.python else "",
