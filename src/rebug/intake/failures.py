@@ -29,7 +29,9 @@ _SHOULD_RAISE = re.compile(
     rf"|\bexpected(?: an?)?:?\s+`?(?P<d>{_TYPE})\b)",
     re.IGNORECASE,
 )
-_TIMEOUT = re.compile(r"(?:Timeout\w*|CancelledError|KeyboardInterrupt)$")
+_CONTRAST = re.compile(
+    r"\b(?:instead of|rather than|and not|but not)(?: (?:in|an?|raising|the|with)){0,2} `(?P<type>[A-Z][a-z]\w+)`"
+)
 _NOT_EXCEPTIONS = frozenset(
     {
         "Python",
@@ -60,12 +62,16 @@ class Reported:
     in_title: bool = False
     in_subject: bool = False  # a frame stands in one of the subject's modules
     named: bool = False  # the prose names it
+    in_transcript: bool = False  # an interpreter's session shows it, so it comes each time
 
 
 def expected_exception(sentences: Sequence[Sentence]) -> str:
     """The exception that the report says should be raised, "" when it says none."""
     for sentence in sentences:
         text = plain(sentence.text)
+        contrast = _CONTRAST.search(sentence.text)
+        if contrast and _NAMED.search(plain(sentence.text[: contrast.start()])):
+            return contrast["type"]
         found = _SHOULD_RAISE.search(text)
         if found:
             return next(group for group in (found["a"], found["b"], found["c"], found["d"]) if group)
@@ -91,7 +97,7 @@ def relevant_failure(
     if best[1] is not None and best[0] > -4:
         failure = best[1]
         if not failure.type and failure.frames:
-            named = _named_failure(sentences, expected)
+            named = _named_failure(sentences, expected, titled=bool(report.title))
             if named and not failure.message and not _is_dump(report, failure):
                 failure = replace(failure, type=named.failure.type, message=named.failure.message)
         return Reported(
@@ -101,8 +107,12 @@ def relevant_failure(
             in_title=bool(failure.type) and _names(title, failure.name),
             in_subject=_touches(failure, modules),
             named=bool(failure.type) and _names(f"{title} {prose}", failure.name),
+            in_transcript=any(
+                b.kind is BlockKind.REPL and b.line <= failure.line <= b.line + b.text.count("\n")
+                for b in report.blocks
+            ),
         )
-    return _named_failure(sentences, expected)
+    return _named_failure(sentences, expected, titled=bool(report.title))
 
 
 def _is_dump(report: Report, failure: Failure) -> bool:
@@ -166,10 +176,10 @@ def _quote(report: Report, failure: Failure) -> str:
     return lines[at].strip() if 0 <= at < len(lines) else ""
 
 
-def _named_failure(sentences: Sequence[Sentence], expected: str) -> Reported | None:
+def _named_failure(sentences: Sequence[Sentence], expected: str, *, titled: bool) -> Reported | None:
     """A failure without a traceback: "raises X", "X: message", or X in the title."""
     for index, sentence in enumerate(sentences):
-        found = _named_in(sentence, expected, title=index == 0 and sentence.line == 1)
+        found = _named_in(sentence, expected, title=titled and not index)
         if found:
             return found
     return None
@@ -206,11 +216,3 @@ def _named_in(sentence: Sentence, expected: str, *, title: bool) -> Reported | N
         failure = Failure(type=type_name, message=cleaned, complete=False, line=sentence.line, where="printed")
         return Reported(failure=failure, quote=sentence.text, line=sentence.line, in_title=title, named=True)
     return None
-
-
-def is_timeout(failure: Failure) -> bool:
-    return bool(_TIMEOUT.search(failure.name))
-
-
-def has_traceback_block(report: Report) -> bool:
-    return any(block.kind in (BlockKind.TRACEBACK, BlockKind.TEST) for block in report.blocks)

@@ -12,7 +12,14 @@ from rebug.intake.lines import looks_logged, split_lines, strip_ansi
 from rebug.intake.markup import Part, parts_of
 from rebug.intake.prose import Sentence, plain, sentences_of, spans
 from rebug.intake.tracebacks import parse_tracebacks
-from rebug.intake.versions import listed_versions, operating_system, python_version, told_versions
+from rebug.intake.versions import (
+    listed_versions,
+    normalise,
+    operating_system,
+    python_version,
+    queried_versions,
+    told_versions,
+)
 from rebug.model import Attachment, Block, BlockKind, Failure, Report, StatedVersion
 
 MAX_TEXT = 2_000_000  # characters of a report that are read
@@ -21,7 +28,8 @@ MAX_LOG_LINES = 2000
 
 _TITLE_FIELD = re.compile(r"^(?:title|subject|summary)\s*:\s*(?P<text>\S.{0,300})$", re.IGNORECASE)
 _TEMPLATE = re.compile(
-    r"^(?:describe the|bug report|description|summary|expected|actual|steps|to reproduce|reproduc|environment|versions?|what happen|issue|bug|context|problem|system info)",
+    r"^(?:what (?:did|do|happen|version|is|i)|which version|initial checks|things to check|checklist|checks|prerequisites|preliminary|is there|how (?:can|to|do)"
+    r"|describe the|bug report|description|summary|expected|actual|steps|to reproduce|reproduc|environment|versions?|what happen|issue|bug|context|problem|system info)",
     re.IGNORECASE,
 )
 _FILE = r"(?:[\w.~/\\-]{0,120}?[\w-]{1,80}\.(?:py|pyi|toml|ini|cfg|ya?ml|jsonl?|env|md|rst|txt|html?|csv|tsv|sql|xml|js|css|conf|lock|in|po|pot|jinja2?|j2|tmpl|log|properties)|\.env|[\w/-]{0,60}(?:Dockerfile|Makefile|Procfile|Pipfile))"
@@ -59,6 +67,7 @@ def parse_report(text: str, *, attachments: Sequence[Attachment] = (), date: str
     blocks = tuple(_blocks(parts))[:MAX_BLOCKS]
     blocks = _with_inline(blocks, parts)
     attached = tuple(block for attachment in attachments for block in _attachment_blocks(attachment))
+    title = title or _first_claim(parts)
     told = all_sentences(title, parts)
     whole = "\n".join([title, *shown])
     evidence = "\n".join(attachment.text[:200_000] for attachment in attachments)
@@ -73,7 +82,7 @@ def parse_report(text: str, *, attachments: Sequence[Attachment] = (), date: str
         failures=_failures("\n".join(lines), attachments),
         log_lines=_log_lines(blocks + attached),
         versions=_versions(told, parts),
-        python=python_version(whole) or python_version(evidence),
+        python=python_version(whole) or _headed_python(parts) or python_version(evidence),
         system=operating_system(whole) or _system_of_paths(whole),
         attachments=tuple(attachments),
         notes=notes,
@@ -130,6 +139,16 @@ def _title(lines: Sequence[str]) -> tuple[str, int]:
     if not following and 3 < len(line) <= 160 and not line.endswith((".", ":", ",")) and _is_wording(line):
         return _clean_title(line), first + 1
     return "", first
+
+
+def _first_claim(parts: Sequence[Part]) -> str:
+    """A title for a report without one: its first sentence that is no field and no item of a list."""
+    for part in parts:
+        for sentence in sentences_of(part.lines, part.line) if part.kind == "prose" else ():
+            text = plain(sentence.text).rstrip(":")
+            if len(text) > 12 and " " in text and not re.match(r"[-*+|\[]|\w[\w ]{0,30}: ", sentence.text):
+                return text if len(text) <= 160 else f"{text[:157].rsplit(' ', 1)[0]}..."
+    return ""
 
 
 def _is_wording(line: str) -> bool:
@@ -384,16 +403,39 @@ def _versions(told: Sequence[Sentence], parts: Sequence[Part]) -> tuple[StatedVe
     out = told_versions(told)
     for part in parts:
         if part.kind == "code" and len(part.lines) < 3000:
+            out += queried_versions(part.text, part.line)
             code = parse_python(part.text)
             if code is None or not does_something(code):
                 out += listed_versions(part.lines, part.line)
         elif part.kind == "prose":
             out += [v for v in listed_versions(part.lines, part.line) if v.name]
+    out += _headed_versions(parts)
     unique: dict[tuple[str, str, str], StatedVersion] = {}
     for version in out:
         unique.setdefault((version.name, version.version, version.role), version)
     kept = [v for v in unique.values() if v.role != "used" or not _told_otherwise(v, unique.values())]
     return tuple(sorted(kept, key=lambda version: version.line))
+
+
+def _headed_versions(parts: Sequence[Part]) -> Iterator[StatedVersion]:
+    """Versions that stand alone under a heading "NAME version"."""
+    for heading, below in zip(parts, parts[1:], strict=False):
+        named = (
+            re.match(r"^(?P<name>[A-Za-z][\w.-]{1,40}) version$", heading.text) if heading.kind == "heading" else None
+        )
+        first = next((line.strip() for line in below.lines if line.strip()), "") if below.kind == "prose" else ""
+        version = re.fullmatch(r"v?(\d{1,4}(?:\.\w{1,8}){1,4})", first)
+        if named and version and named["name"].lower() not in {"python", "os"}:
+            yield StatedVersion(name=normalise(named["name"]), version=version[1], line=below.line)
+
+
+def _headed_python(parts: Sequence[Part]) -> str:
+    for heading, below in zip(parts, parts[1:], strict=False):
+        if heading.kind == "heading" and re.match(r"^python(?: version)?\??$", heading.text, re.IGNORECASE):
+            found = re.search(r"[23]\.\d{1,2}(?:\.\d{1,2})?", below.text[:200])
+            if found:
+                return found[0]
+    return ""
 
 
 def _told_otherwise(version: StatedVersion, others: object) -> bool:

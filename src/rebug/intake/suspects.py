@@ -36,6 +36,7 @@ def suspects_of(
     for name in (
         *(name for s in title for name in _named(s.text, modules)),
         *_of_frames(failure, modules),
+        *_of_shown_code(failure, modules),
         *(name for s in sentences for name in _named(s.text, modules)),
         *_of_code(report, modules),
         *(name for other in report.failures for name in _of_frames(other, modules)),
@@ -59,7 +60,9 @@ def _named(text: str, modules: Sequence[str]) -> Iterator[str]:
     for module in modules:
         yield from re.findall(rf"(?<![\w./-]){re.escape(module)}(?:\.[A-Za-z_]\w*){{1,6}}(?![\w/])", text)
     for camel in _CAMEL.finditer(text):
-        if not re.search(r"(?:GitHub|JavaScript|PyPI|MacOS|StackOverflow)", camel[0]):
+        if not re.search(
+            r"(?:GitHub|JavaScript|PyPI|MacOS|StackOverflow|ChatGPT|FreeBSD|WezTerm|OpenAI)|^.iB$", camel[0]
+        ):
             yield camel[0]
 
 
@@ -78,6 +81,16 @@ def _of_frames(failure: Failure | None, modules: Sequence[str]) -> Iterator[str]
         for member in current.members[:5]:
             yield from _of_frames(member, modules) if depth < 3 else ()
         current, depth = current.cause, depth + 1
+
+
+def _of_shown_code(failure: Failure | None, modules: Sequence[str]) -> Iterator[str]:
+    """Attributes used on the source lines of the innermost frames, for a failure outside the subject: what it was
+    handed may come from there."""
+    if failure is None or not failure.frames or frame_in(failure.frames[-1].file, modules):
+        return
+    for frame in reversed(failure.frames[-3:]):
+        for found in re.findall(r"\.([A-Za-z_]\w*)", frame.code[:400]):
+            yield found
 
 
 def _of_code(report: Report, modules: Sequence[str]) -> Iterator[str]:
@@ -105,6 +118,7 @@ def _of_code(report: Report, modules: Sequence[str]) -> Iterator[str]:
 def _imported(tree: ast.Module, modules: Sequence[str]) -> Iterator[str]:
     aliases: dict[str, str] = {}
     objects: set[str] = set()
+    foreign: set[str] = set()
     nodes = list(ast.walk(tree))
     for node in nodes:
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in modules:
@@ -113,6 +127,7 @@ def _imported(tree: ast.Module, modules: Sequence[str]) -> Iterator[str]:
                 yield alias.name
         elif isinstance(node, ast.Import):
             for alias in node.names:
+                foreign.add((alias.asname or alias.name).split(".")[0])
                 if alias.name.split(".")[0] in modules:
                     aliases[alias.asname or alias.name.split(".")[0]] = (
                         alias.name if alias.asname else alias.name.split(".")[0]

@@ -12,7 +12,7 @@ from rebug.intake.lines import looks_logged
 from rebug.intake.markup import parts_of
 from rebug.intake.missing import missing_of
 from rebug.intake.parse import all_sentences
-from rebug.intake.prose import Sentence
+from rebug.intake.prose import Sentence, plain
 from rebug.intake.suspects import suspects_of
 from rebug.intake.values import Found, values_of
 from rebug.intake.versions import normalise
@@ -60,6 +60,15 @@ _RACE = re.compile(
     r"\bfrom time to time\b|\brarely\b|\bunder (?:heavy )?load\b|\bsporadic(?:ally)?\b",
     re.IGNORECASE,
 )
+_RACE_STRONG = re.compile(
+    r"\brace(?:s| condition)?\b|\bthread[- ]?safe\w{0,2}\b|\bfrom (?:several|multiple|two|many|different|other) (?:threads|processes)\b|\bone (?:run|time|request) (?:in|out of) \w+\b"
+    r"|\bnon-?determinis\w{1,4}\b|\bflak(?:y|iness)\b|\bconcurren\w{1,4}\b",
+    re.IGNORECASE,
+)
+_ABOUT_FAILURE = re.compile(
+    r"\b(?:happen|occur|fail|rais|throw|error|exception|crash|ends?\b|ended|traceback|see\b|seen|break|broke|log\b|dies?\b|get\b|gets\b|got\b|this\b)",
+    re.IGNORECASE,
+)
 _WARNING = re.compile(r"\b(?P<name>(?:[A-Za-z_]\w*\.){0,6}(?:[A-Z]\w*)?Warning)\b")
 _WARNING_LINE = re.compile(
     r"(?:^|\s)(?:\S{1,300}:\d{1,7}: |sys:1: )?(?P<name>(?:[A-Za-z_]\w*\.){0,6}[A-Z]\w*Warning): (?P<message>\S.{0,600})$"
@@ -73,6 +82,7 @@ _EXIT = re.compile(
     r"\b(?:exit(?:s|ed)?|return)[ -]?(?:code|status)(?: \w+){0,3}? (?:of |is |was |= ?)?`?(?P<status>\d{1,3})\b|\bexit(?:s|ed)? (?:with )?(?:code |status |a )?`?(?P<code>\d{1,3})\b|\bexit(?:s|ed)? (?:code|status)\b|\bnon-?zero (?:exit|status|code)|\breturns? (?:exit )?code (?P<other>\d{1,3})\b",
     re.IGNORECASE,
 )
+_ERROR_LINE = re.compile(r"^\s{0,4}(?:[\w./-]{1,40}: )?(?:error|fatal|Error|ERROR|FATAL|Fatal)(?::| -|\s*\|) ?\S")
 _COMPLAINT = re.compile(
     r"\b(?:wrong(?:ly)?|incorrect(?:ly)?|instead|should(?:n't)?|expect\w{0,3}|unexpected(?:ly)?|but\b|ignor\w{1,3}|lost|loses?|missing|empty|broken?|breaks?|broke|fails?|failed|bug|no longer|not (?:work|respect|honou?r|return|preserv|appl|includ|separat)\w{0,4}|"
     r"does(?: not|n't)|didn't|did not|inconsistent|corrupt\w{0,3}|invalid|duplicat\w{1,3}|unusable|differs?|changed|regression|overrid\w{1,4}|overwrit\w{1,4}|wins?|mangl\w{1,3}|truncat\w{1,3}|swapped|reversed|stale|problem|issue)\b",
@@ -97,7 +107,7 @@ def find_symptom(report: Report, package: str, modules: Sequence[str] = ()) -> S
     """
     names = tuple(dict.fromkeys((*modules, package.replace("-", "_").lower()))) if package or modules else ()
     sentences = report_sentences(report)
-    expected = expected_exception(sentences)
+    expected = expected_exception(sentences) or _raised_by_good(report, sentences, package)
     reported = relevant_failure(report, sentences, names, expected)
     evidence = _kind(report, sentences, reported)
     failure = reported.failure if reported else None
@@ -118,7 +128,7 @@ def find_symptom(report: Report, package: str, modules: Sequence[str] = ()) -> S
         messages=messages,
         warning=category,
         signal=_signal(report, evidence.kind),
-        exit_status=_exit_status(sentences) if evidence.kind is SymptomKind.EXIT else None,
+        exit_status=_exit_status(report, sentences),
         good_versions=good_versions(report, package),
         suspects=suspects_of(report, sentences, names, failure),
         quote=evidence.quote[:600],
@@ -127,17 +137,40 @@ def find_symptom(report: Report, package: str, modules: Sequence[str] = ()) -> S
     return _with_missing(symptom, report, package)
 
 
+def _raised_by_good(report: Report, sentences: Sequence[Sentence], package: str) -> str:
+    """The exception that a version said to be good raises."""
+    good = good_versions(report, package)
+    for sentence in sentences:
+        if any(version in sentence.text for version in good):
+            found = re.search(
+                r"\b(?:rejected|refused) with (?:an? )?`?(?P<a>[A-Z]\w+)|\braise[sd]? (?:an? )?`?(?P<b>[A-Z]\w+)",
+                sentence.text,
+            )
+            if found and not re.search(r"\b(?:no|not|n't|no longer)\b", sentence.text[: found.start()][-30:]):
+                return found["a"] or found["b"]
+    return ""
+
+
 def _with_missing(symptom: Symptom, report: Report, package: str) -> Symptom:
     from dataclasses import replace  # noqa: PLC0415
 
     return replace(symptom, missing=missing_of(report, symptom, package))
 
 
+def title_line(report: Report) -> int:
+    """The line on which the title stands: just above the body, or in it when the report has no title of its own."""
+    start = report.title.removesuffix("...")[:40]
+    for offset, line in enumerate(report.body.split("\n")[:400]):
+        if start and start in plain(line):
+            return report.body_line + offset
+    return max(report.body_line - 1, 1)
+
+
 def report_sentences(report: Report) -> list[Sentence]:
     """The report's title, headings and prose, then its comments, as sentences with their line."""
     lines = report.body.split("\n")
     shifted = [""] * (report.body_line - 1) + lines
-    out = all_sentences(report.title, parts_of(shifted))
+    out = all_sentences(report.title, parts_of(shifted), title_line(report))
     for comment in report.comments[:50]:
         out += [Sentence(s.text, 0, s.section) for s in all_sentences("", parts_of(comment.split("\n")[:2000]))]
     return out
@@ -158,7 +191,7 @@ def _readable(text: str) -> str:
 
 def _kind(report: Report, sentences: Sequence[Sentence], reported: Reported | None) -> _Evidence:
     """The kind by the strongest evidence: native crash; what the title says; a failure; what the prose says; values."""
-    title = [Sentence(report.title, 1)] if report.title else []
+    title = [s for s in sentences[:1] if s.text == report.title]
     failure = reported.failure if reported else None
     crash = _crash(report, title, sentences, failure)
     if crash:
@@ -234,14 +267,30 @@ def _of_failure(reported: Reported, sentences: Sequence[Sentence]) -> _Evidence:
         return _Evidence(SymptomKind.WARNING, reported.quote, reported.line)
     if _is_assertion(failure) and not reported.in_subject:
         return _Evidence(SymptomKind.WRONG_OUTPUT, reported.quote, reported.line)
-    race = _search(_RACE, sentences)
-    if race:
-        return _Evidence(SymptomKind.RACE, race.text, race.line)
+    for sentence in sentences:
+        if _races(sentence, failure, reported):
+            return _Evidence(SymptomKind.RACE, sentence.text, sentence.line)
     return _Evidence(SymptomKind.EXCEPTION, reported.quote, reported.line)
 
 
+def _races(sentence: Sentence, failure: Failure, reported: Reported) -> bool:
+    """Whether a sentence says that the failure comes and goes, or needs several threads."""
+    text = _readable(sentence.text)
+    if not _RACE.search(text):
+        return False
+    return bool(_RACE_STRONG.search(text)) or (
+        not reported.in_transcript and (bool(_ABOUT_FAILURE.search(text)) or failure.name in sentence.text)
+    )
+
+
 def _is_assertion(failure: Failure) -> bool:
-    return failure.name == "AssertionError" and bool(re.search(r"==|!=|\bin\b|\bis\b", failure.message))
+    """Whether a failure is a comparison of values rather than an error of the subject's."""
+    if failure.name != "AssertionError":
+        return False
+    code = failure.frames[-1].code if failure.frames else ""
+    return bool(re.search(r"==|!=|\bin\b|\bis\b", failure.message)) or (
+        not failure.message and code.startswith("assert ")
+    )
 
 
 def _by_claim(report: Report, sentences: Sequence[Sentence]) -> _Evidence:
@@ -252,9 +301,12 @@ def _by_claim(report: Report, sentences: Sequence[Sentence]) -> _Evidence:
     if warned:
         return _Evidence(SymptomKind.WARNING, warned.text, warned.line)
     for pattern, kind in ((_LOG, SymptomKind.LOG), (_EXIT, SymptomKind.EXIT)):
-        said = _search(pattern, sentences)
+        said = _search(pattern, [s for s in sentences if not re.match(r"expected|desired", s.section, re.IGNORECASE)])
         if said:
             return _Evidence(kind, said.text, said.line)
+    error = _command_error(report)
+    if error:
+        return _Evidence(SymptomKind.EXIT, error.text, error.line)
     found = values_of(report, sentences, None)
     for value in (*found.expected, *found.actual):
         return _Evidence(SymptomKind.WRONG_OUTPUT, value.quote, value.line)
@@ -269,6 +321,16 @@ def _by_claim(report: Report, sentences: Sequence[Sentence]) -> _Evidence:
     if code and report.title:
         return _Evidence(SymptomKind.WRONG_OUTPUT, report.title, 1)
     return _Evidence(SymptomKind.UNKNOWN, report.title, 1 if report.title else 0)
+
+
+def _command_error(report: Report) -> Sentence | None:
+    """The line by which a command in a shell transcript says that it failed."""
+    for block in report.blocks:
+        if block.kind is BlockKind.SHELL and not block.attachment:
+            for offset, line in enumerate(block.text.split("\n")[:2000]):
+                if _ERROR_LINE.match(line):
+                    return Sentence(line.strip(), block.line + offset)
+    return None
 
 
 def _output_lines(report: Report) -> list[Sentence]:
@@ -303,6 +365,9 @@ def _messages(
         if failure and failure.message and failure.name.endswith("Warning"):
             values.setdefault(failure.message, Value(text=failure.message, quote=failure.message, line=failure.line))
         return category, tuple(values.values())
+    if kind is SymptomKind.EXIT:
+        error = _command_error(report)
+        return "", (Value(text=error.text, quote=error.text, line=error.line),) if error else ()
     if kind is SymptomKind.LOG:
         lines = [s for s in _output_lines(report) if looks_logged(s.text)][:10]
         return "", tuple(Value(text=s.text, quote=s.text, line=s.line) for s in lines)
@@ -318,8 +383,17 @@ def _signal(report: Report, kind: SymptomKind) -> str:
     return next((name for pattern, name in _SIGNALS if pattern.search(text)), "SIGSEGV")
 
 
-def _exit_status(sentences: Sequence[Sentence]) -> int | None:
+def _exit_status(report: Report, sentences: Sequence[Sentence]) -> int | None:
+    """The wrong exit status: shown by `echo $?`, else stated; not one that stands under "expected"."""
+    for block in report.blocks:
+        if block.kind is BlockKind.SHELL:
+            for shown in re.finditer(
+                r"echo (?:\$\?|%errorlevel%|\$LASTEXITCODE|\$status)\s*\n\s*(\d{1,3})\s*(?:\n|$)", block.text
+            ):
+                return int(shown[1])
     for sentence in sentences:
+        if re.match(r"expected|desired|should", sentence.section, re.IGNORECASE):
+            continue
         for found in _EXIT.finditer(sentence.text):
             digits = found["status"] or found["code"] or found["other"]
             wanted = re.search(
@@ -342,10 +416,9 @@ def good_versions(report: Report, package: str) -> tuple[str, ...]:
         or v.name in {f"{name}-py", f"py{name}", f"python-{name}"}
     ]
     good = list(dict.fromkeys(v.version for v in own if v.role == "good"))
+    first_bad = min((_numbers(v.version) for v in own if v.role == "bad"), default=())
+    good += [v.version for v in own if v.role == "used" and _numbers(v.version) < first_bad and v.version not in good]
     bad = {v.version for v in own if v.role in {"bad", "used"}} - set(good)
-    bad |= {
-        v.version for v in own if v.role == "bad" and any(o.version == v.version and o.role == "bad" for o in own)
-    } - set(good)
     return tuple(sorted((v for v in good if v not in bad), key=_numbers, reverse=True))
 
 

@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from rebug.intake.classify import REPL_PROMPT
+from rebug.intake.classify import REPL_PROMPT, SHELL_PROMPT
+from rebug.intake.lines import looks_logged
 from rebug.intake.prose import Sentence
 from rebug.model import Block, BlockKind, Failure, Report, Value
 
@@ -48,7 +49,7 @@ _SHOULD_INSTEAD = re.compile(
     re.IGNORECASE,
 )
 _INSTEAD = re.compile(
-    rf"{_item('actual')}[^`\n]{{0,30}}?\b(?:instead of|rather than|and not|but not|where it should be|where I(?:'d| would)? expect(?:ed)?)\b[^`\n]{{0,30}}?{_item('expected')}",
+    rf"{_item('actual')}[^`\n]{{0,30}}?\b(?:instead of|rather than|and not|but not|where it (?:should be|was|had|used to be|had been)|where I(?:'d| would)? expect(?:ed)?)\b[^`\n]{{0,30}}?{_item('expected')}",
     re.IGNORECASE,
 )
 _GOT_SHOULD = re.compile(
@@ -60,11 +61,11 @@ _BECOMES = re.compile(
     re.IGNORECASE,
 )
 _SHOULD = re.compile(
-    rf"\b(?:should|must|ought to|would expect|I'd expect|we'd expect|I expect(?:ed)?|we expect(?:ed)?|expected|supposed to)\b{_BETWEEN}{_item('expected')}",
+    rf"\b(?:should|must|ought to|would expect|I'd expect|we'd expect|I expect(?:ed)?|we expect(?:ed)?|expected|supposed to)\b[^`.,;(\n]{{0,50}}?{_item('expected')}",
     re.IGNORECASE,
 )
 _GETS = re.compile(
-    rf"\b(?:returns?|returned|gives?|gave|got|I get|we get|gets|prints?|printed|yields?|produces?|produced|outputs?|becomes?|evaluates to|comes (?:out|back) as|turns into|results? in|result is|ends up as|(?:is|are|was) (?:always )?(?=empty|None|`))\b{_FILL.rstrip(' ')} ?{_item('actual')}",
+    rf"\b(?:returns?|returned|gives?|gave|got|I get|we get|gets|prints?|printed|yields?|produces?|produced|outputs?|says|becomes?|evaluates to|comes (?:out|back) as|turns into|results? in|result is|ends up as|(?:is|are|was) (?:always )?(?=empty|None|`))\b{_FILL.rstrip(' ')} ?{_item('actual')}",
     re.IGNORECASE,
 )
 _FIELD = re.compile(
@@ -80,8 +81,12 @@ _COMMENT_ACTUAL = re.compile(
     r"(?:^(?:->|=>|==>|>+|→)\s*|\b(?:prints?|returns?|gives?|outputs?|got|actual(?:ly)?|result|yields|is|shows|instead of|but gives|wrong)\s*(?:output|result|value|is)?\s*[:=]?\s*)(?P<value>[^\s].{0,200}?)(?=\s*(?:\((?:expected|should|wrong|instead|but|correct|bug|!).{0,200}$|$|,? (?:but )?(?:expected|should|instead of)\b|\s(?:<-|←|--|<--)))",
     re.IGNORECASE,
 )
+_COMPLAINS = re.compile(r"expected|should|wrong|instead|incorrect|\bbug\b|<-|←|!!|\bbut\b|\bnot\b", re.IGNORECASE)
 _COMMENT_TRAIL = re.compile(r"\s*(?:\((?P<note>[^()]{2,160})\)|(?:<-+|←|--)\s*(?P<arrow>.{1,120}))\s*[!.]*$")
 _LITERALISH = re.compile(r"^(?:[-+]?\d|[\[({'\"<]|b['\"]|r['\"]|True\b|False\b|None\b|[A-Za-z_][\w.]*\(.*\)$)")
+_QUIET = re.compile(
+    r"^(?:sudo )?(?:pip3?|uv|cat|echo|cd|mkdir|ls|git|export|touch|rm|cp|mv|which|docker|apt(?:-get)?|conda|source|head|tail|tree)\b|.{0,200}--version$|.{0,40} -V$"
+)
 _ASSERT = re.compile(r"^(?:assert )?(?P<left>[^\n]{1,400}?) (?P<op>==|!=) (?P<right>[^\n]{1,400})$")
 
 
@@ -101,34 +106,44 @@ class Found:
 def values_of(report: Report, sentences: Sequence[Sentence], failure: Failure | None) -> Found:
     """Actual and expected values from comments, transcripts, labelled blocks, sentences and assertion messages."""
     found = Found()
+    good = {v.version for v in report.versions if v.role == "good"}
     if failure is not None:
         _from_assertion(found, failure)
     own = [block for block in report.blocks if not block.attachment]
     for block in own:
         if block.kind is BlockKind.PYTHON:
-            _from_comments(found, block)
+            _from_comments(found, block, good)
     for sentence in sentences:
         _from_sentence(found, sentence)
-    _from_output(found, own)
+    _from_sections(found, report)
+    whole = _from_output(found, own)
     for block in own:
         if block.kind is BlockKind.REPL:
             _from_repl(found, block)
-    return _without_shared(found)
+    for block in own:
+        if block.kind is BlockKind.SHELL:
+            _from_shell(found, block)
+    return _without_shared(found, whole)
 
 
-def _without_shared(found: Found) -> Found:
-    """Lines that both the actual and the expected output show say nothing about the difference."""
+def _without_shared(found: Found, whole: Found) -> Found:
+    """Lines that both the actual and the expected output show say nothing about the difference. Where nothing is left of a
+    side, its whole block stands for it."""
     shared = {v.text for v in found.actual} & {v.text for v in found.expected}
-    actual = [v for v in found.actual if v.text not in shared]
-    expected = [v for v in found.expected if v.text not in shared]
-    if shared and (actual or expected):
-        return Found(actual, expected)
-    return found
+    if not shared:
+        return found
+    actual = [v for v in found.actual if v.text not in shared] or whole.actual or found.actual
+    expected = [v for v in found.expected if v.text not in shared] or whole.expected or found.expected
+    return Found(actual, expected)
 
 
 def _from_assertion(found: Found, failure: Failure) -> None:
     if failure.name != "AssertionError":
         return
+    code = failure.frames[-1].code if failure.frames and not failure.message else ""
+    stated = re.match(r"assert (?P<left>.{1,400}?) == (?P<right>[^\n]{1,400})$", code)
+    if stated and _is_literal(stated["right"]):
+        found.add(found.expected, stated["right"], code, failure.line)
     for text in failure.message.split("\n"):
         match = _ASSERT.match(text.strip())
         if match and (match["op"] == "==") == text.strip().startswith("assert "):
@@ -136,10 +151,19 @@ def _from_assertion(found: Found, failure: Failure) -> None:
             found.add(found.expected, match["right"].split(" : ")[0], text, failure.line)
 
 
-def _from_comments(found: Found, block: Block) -> None:
-    for offset, (code, comment) in enumerate(_comments(block.text)):
-        if comment:
-            _from_comment(found, code, comment, block.line + offset, f"{code}  # {comment}".strip())
+def _from_comments(found: Found, block: Block, good: set[str]) -> None:
+    """Comments that complain come before those that merely state."""
+    lines = [(block.line + i, code, comment) for i, (code, comment) in enumerate(_comments(block.text)) if comment]
+    lines.sort(key=lambda item: not _COMPLAINS.search(item[2]))
+    for line, code, comment in lines:
+        quote = f"{code}  # {comment}".strip()
+        told = re.match(r"(?:in |with )?v?(?P<version>\d+(?:\.\w+){1,3}): ?(?P<value>\S.{0,400})$", comment)
+        if told and not code:
+            found.add(found.expected if told["version"] in good else found.actual, told["value"], quote, line)
+        elif not code and comment.startswith((">", "->", "=>")) and len(comment) > 2:
+            found.add(found.actual, comment.lstrip("-=> "), quote, line)
+        else:
+            _from_comment(found, code, comment, line, quote)
 
 
 def _comments(text: str) -> Iterator[tuple[str, str]]:
@@ -225,10 +249,23 @@ def _from_sentence(found: Found, sentence: Sentence) -> None:
         match = pattern.search(text)
         if match and _useful(match):
             _add_pair(found, match, text, sentence.line)
+            _add_more(found, pattern is _SHOULD, text, match.end(), sentence.line)
     if re.search(r"^expected|^desired|^what (?:i|should|did you expect)", sentence.section, re.IGNORECASE):
         for span in re.finditer(r"`([^`\n]{1,300})`", text):
             if _is_value(span[1]) and not re.search(r"\)$", span[1]):
                 found.add(found.expected, span[1], text, sentence.line)
+
+
+def _add_more(found: Found, expected: bool, text: str, at: int, line: int) -> None:
+    """Further code spans of an enumeration: "prints `a` and `b`"."""
+    more = re.compile(r"(?: \w{1,12})?(?:,| and|, and| or) `{1,2}(?P<code>[^`\n]{1,300})`")
+    for _ in range(8):
+        match = more.match(text, at)
+        if not match:
+            return
+        if _is_value(match["code"]):
+            found.add(found.expected if expected else found.actual, match["code"], text, line)
+        at = match.end()
 
 
 def _useful(match: re.Match[str]) -> bool:
@@ -248,8 +285,25 @@ def _add_pair(found: Found, match: re.Match[str], quote: str, line: int) -> None
             found.add(side, word, quote, line, exact=False)
 
 
-def _from_output(found: Found, blocks: Sequence[Block]) -> None:
-    """The lines of blocks that show what was printed; the label above says which side they are."""
+def _from_sections(found: Found, report: Report) -> None:
+    """Text under "Expected" or "Actual" that is nothing but literals, one a line."""
+    for heading, text in report.sections:
+        expected = re.match(r"(?:expected|desired)\b", heading, re.IGNORECASE)
+        actual = re.match(r"(?:actual|observed|current|output|result)\b", heading, re.IGNORECASE)
+        lines = [line.strip().lstrip("> ").strip("`") for line in text.split("\n")[:MAX_VALUES] if line.strip()]
+        if (expected or actual) and lines and all(_is_literal(line) for line in lines):
+            at = 0
+            for offset, raw in enumerate(report.body.split("\n")):
+                if lines[0] in raw:
+                    at = report.body_line + offset
+                    break
+            for offset, line in enumerate(lines):
+                found.add(found.expected if expected else found.actual, line, line, at + offset if at else 0)
+
+
+def _from_output(found: Found, blocks: Sequence[Block]) -> Found:
+    """The lines of blocks that show what was printed; the label above says which side they are. Returns whole blocks."""
+    whole = Found()
     previous: Block | None = None
     for block in blocks:
         if block.kind in (BlockKind.OUTPUT, BlockKind.DATA, BlockKind.OTHER, BlockKind.CONFIG):
@@ -257,7 +311,10 @@ def _from_output(found: Found, blocks: Sequence[Block]) -> None:
             if side is not None:
                 for text, line in _block_values(block):
                     found.add(side, text, text, line)
+                kept = whole.expected if side is found.expected else whole.actual
+                whole.add(kept, block.text, block.text, block.line)
         previous = block
+    return whole
 
 
 def _side(found: Found, block: Block, previous: Block | None) -> list[Value] | None:
@@ -293,6 +350,19 @@ def _block_values(block: Block) -> Iterable[tuple[str, int]]:
     return [(line, number) for line, number in lines if line and line not in {"...", "[...]", "…"}]
 
 
+def _from_shell(found: Found, block: Block) -> None:
+    """What commands printed, save those that only show or prepare something."""
+    command = ""
+    for offset, line in enumerate(block.text.split("\n")[:400]):
+        prompt = SHELL_PROMPT.match(line)
+        if prompt:
+            command = prompt["command"]
+        elif "Traceback (most recent" in line:
+            return
+        elif command and line.strip() and not _QUIET.match(command) and not looks_logged(line):
+            found.add(found.actual, line.strip(), f"$ {command}", block.line + offset)
+
+
 def _from_repl(found: Found, block: Block) -> None:
     """Outputs of a transcript, one value each; a comment on the prompt may say what was expected."""
     output: list[str] = []
@@ -312,7 +382,11 @@ def _from_repl(found: Found, block: Block) -> None:
 
 
 def _repl_output(found: Found, code: str, output: Sequence[str], began: int) -> None:
-    if not output or any("Traceback (most recent" in line or 'File "<' in line for line in output):
+    if (
+        not output
+        or "__version__" in code
+        or any("Traceback (most recent" in line or 'File "<' in line for line in output)
+    ):
         return
     text = "\n".join(output).strip()
     comment = re.match(r"^(?P<value>.*?)\s{2,}#\s*(?P<comment>.+)$", text) if "\n" not in text else None

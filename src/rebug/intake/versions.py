@@ -27,6 +27,9 @@ _PIN = re.compile(rf"(?P<name>[A-Za-z][A-Za-z0-9_.-]{{0,50}})(?:\[[\w,-]{{0,40}}
 _TABLE_LINE = re.compile(
     rf"^\s*(?:[-*+]\s+)?\|?\s*(?P<name>[A-Za-z][A-Za-z0-9_.-]{{0,50}})(?:\s*\|\s*|\s{{2,}}|\s*[:=]\s*|,?\s|[ ]version:?\s)(?P<version>{V})(?:\s*\|?\s*(?P<rest>.{{0,80}}))?$"
 )
+_QUERIED = re.compile(
+    rf"\b(?P<name>[A-Za-z_]\w{{0,50}})\.__version__\)?[ \t]*\n[ \t]*(?:Out ?\[\d{{1,5}}\]: ?)?['\"]?(?P<version>{V})['\"]?[ \t]*(?=\n|$)"
+)
 _STOP_NAMES = frozenset(
     "a about after all an and are as at affects affected before behind below between both bug but by can code current currently did does either ever except "
     "fails fixed for from get going had has have here i if in into is it its just kernel last latest least like line lines march april may june july "
@@ -134,11 +137,22 @@ def listed_versions(lines: Sequence[str], first: int) -> list[StatedVersion]:
         if row and row["name"].lower() not in _STOP_NAMES:
             role: Role = (
                 "good"
-                if row["rest"] and _GOOD_WORD.search(row["rest"]) and not _NOT_GOOD.search(row["rest"])
+                if row["rest"]
+                and not _VERSION.search(row["rest"])
+                and _GOOD_WORD.search(row["rest"])
+                and not _NOT_GOOD.search(row["rest"])
                 else "used"
             )
             out.append(_stated(row["name"], row["version"], role, first + offset))
     return out
+
+
+def queried_versions(text: str, first: int) -> list[StatedVersion]:
+    """Versions that a transcript asks for: `package.__version__` and the output below."""
+    return [
+        _stated(found["name"], found["version"], "used", first + text.count("\n", 0, found.start()))
+        for found in _QUERIED.finditer(text[:200_000])
+    ]
 
 
 def told_versions(sentences: Iterable[Sentence]) -> list[StatedVersion]:
