@@ -1,5 +1,5 @@
-# ruff: noqa: PLC0415, PTH100, PTH120, PTH123, PTH208, SIM105, UP036 - imports come late and few, and versions asked for are
-# those of the interpreter this runs in: see below
+# ruff: noqa: PLC0415, PTH100, PTH120, PTH123, PTH208, SIM105, UP036
+# (imports come late and few, and versions asked for are those of the interpreter this runs in: see below)
 """Runs a script as `__main__` in the subject's interpreter and tells what it saw.
 
 This one file runs under every Python from 3.8 on, inside the sandbox, with the standard library only: it stays free of
@@ -43,6 +43,7 @@ MAX_CHAIN = 20
 MAX_VALUES = 8
 MAX_VALUE = 80
 ENOSPC = 28
+EFBIG = 27  # only the sandbox limits the size of a file
 MAX_CALLS = 1500000  # calls looked at before 3.12, about half a second of work, before the profile hook is taken out
 OPTIMIZED = 1  # inspect.CO_OPTIMIZED: set for functions, not for modules and class bodies
 ANONYMOUS = frozenset(("<listcomp>", "<genexpr>", "<dictcomp>", "<setcomp>"))
@@ -237,8 +238,8 @@ class Describer:
         result: dict[str, Any] = {"type": name, "message": text_of(error), "frames": self.frames(error.__traceback__)}
         if isinstance(error, SyntaxError):
             self._syntax(error, result)
-        if isinstance(error, OSError) and error.errno == ENOSPC:
-            result["disk_full"] = disk_full()
+        if isinstance(error, OSError) and error.errno in (ENOSPC, EFBIG):
+            result["disk_full"] = error.errno == EFBIG or disk_full()
         notes = getattr(error, "__notes__", None)
         if isinstance(notes, (list, tuple)):
             result["notes"] = [text_of(note, 2000) for note in notes[:20]]
