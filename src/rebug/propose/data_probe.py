@@ -11,6 +11,8 @@ import inspect
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
 
 from rebug.model import BlockKind, Candidate, Hypothesis, Role, SymptomKind, Trial
 from rebug.ports import Situation
@@ -20,6 +22,7 @@ from rebug.propose.entry_points import EntryPoints, stated_requirements
 from rebug.propose.formats import SEEDS, guess
 from rebug.propose.frames import chain, is_stdlib, places, subject_places
 from rebug.propose.literals import message_pattern
+from rebug.propose.neighbour_tests import examples_with_line
 from rebug.propose.repair import programs
 from rebug.propose.templates import Template, filled, literal, template_of
 from rebug.propose.workshop import Workshop
@@ -50,9 +53,8 @@ class DataProbe:
             return
         workshop = Workshop(situation)
         here = [t for t in situation.trials if t.candidate.role is Role.PROBE and t.candidate.round == situation.round]
-        done = {
-            fingerprint(plan["template"]) for t in situation.trials if (plan := plan_of(t.candidate.script)) is not None
-        }
+        plans = [plan_of(t.candidate.script) for t in situation.trials if t.candidate.role is Role.PROBE]
+        done = {fingerprint(str(plan["template"])) for plan in plans if plan is not None}
         room = _PER_ROUND - len(here)
         for script, words in _bases(workshop):
             template = template_of(script) if room > 0 else None
@@ -146,7 +148,10 @@ def _bases(workshop: Workshop) -> Iterator[tuple[str, str]]:
     yield from (
         (t.candidate.script, "an earlier attempt") for t in situation.parents if t.candidate.role is Role.ATTEMPT
     )
-    rebuilt = list(EntryPoints().propose(situation))[:4]
+    yield from (
+        (text, "an example ended by the reporter's own line") for text in islice(examples_with_line(workshop), 6)
+    )
+    rebuilt = list(EntryPoints().propose(replace(situation, round=1)))[:4]
     yield from ((c.script, "the call rebuilt from the traceback") for c in rebuilt)
 
 

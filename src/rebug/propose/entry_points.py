@@ -1,4 +1,4 @@
-"""From a traceback to the call that led there: the reporter's own line, or a call of the entry with made-up arguments."""
+"""From a traceback to the call that led there: the reporter's own line, or a call of the entry, arguments made up."""
 
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - documents are written as they are read
 """Small valid documents of common text formats: where a search for inputs starts when the report gives none."""
 
 from __future__ import annotations

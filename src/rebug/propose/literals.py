@@ -54,7 +54,9 @@ def literals(report: Report, symptom: Symptom) -> Literals:
 def _files(report: Report, prose: str) -> list[str]:
     """Names of data files; those of programs and libraries are where the report's code stands, not what it reads."""
     texts = (report.title, prose, *[block.text[:5000] for block in report.blocks])
-    return [name for name in _unique(_FILE.findall("\n".join(texts))) if not name.endswith((".py", ".pyi", ".so", ".exe"))]
+    return [
+        name for name in _unique(_FILE.findall("\n".join(texts))) if not name.endswith((".py", ".pyi", ".so", ".exe"))
+    ]
 
 
 def _prose(report: Report) -> str:

@@ -10,7 +10,25 @@ import re
 from typing import Any, Iterator  # noqa: UP035 - 3.8
 
 INFINITE, NAN = float("inf"), float("nan")
-ODD_TEXTS = ("", " ", "\n", "\0", "é", "İ", "ß", "日本", "\u2028", "\ufeff", "0", "-1", "%s", "{}", "null", "\\", "a" * 300)
+ODD_TEXTS = (
+    "",
+    " ",
+    "\n",
+    "\0",
+    "é",
+    "İ",
+    "ß",
+    "日本",
+    "\u2028",
+    "\ufeff",
+    "0",
+    "-1",
+    "%s",
+    "{}",
+    "null",
+    "\\",
+    "a" * 300,
+)
 ODD_NUMBERS = (0, 1, -1, 2, 10, 255, 256, 999, 1000, 2**31, 2**63, -(2**63), 0.0, -0.0, 0.5, 1e-9, 1e308, INFINITE, NAN)
 TOKEN = re.compile(r"[A-Za-z_]+|[0-9]+|\s|.", re.DOTALL)
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -49,7 +67,7 @@ def rename(text: str, rng: random.Random, words: list[str]) -> str:
     if not present:
         return text + rng.choice(words)
     old, new = rng.choice(present), rng.choice(words + present)
-    return re.sub(r"\b%s\b" % re.escape(old), lambda _: new, text, count=rng.choice((0, 1)))
+    return re.sub(rf"\b{re.escape(old)}\b", lambda _: new, text, count=rng.choice((0, 1)))
 
 
 def mutate_lines(text: str, rng: random.Random, pool: list[str]) -> str:
@@ -105,9 +123,8 @@ def mutate_tokens(text: str, rng: random.Random, words: list[str]) -> str:
 def mutate_number(value: Any, rng: random.Random, numbers: list[Any]) -> Any:
     choices = [value + 1, value - 1, -value, value * 10, value * 1000, *ODD_NUMBERS, *numbers]
     found = rng.choice(choices)
-    return (
-        int(found) if isinstance(value, int) and found == found and abs(found) < 1e300 and rng.random() < 0.7 else found
-    )
+    whole = isinstance(value, int) and abs(found) < 1e300 and rng.random() < 0.7
+    return int(found) if whole else found
 
 
 def other_type(value: Any, rng: random.Random) -> Any:

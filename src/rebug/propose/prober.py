@@ -79,9 +79,9 @@ class Runner:
     def run(self, values: tuple[Any, ...]) -> Result:
         self.runs += 1
         self.edges = set()
-        names: dict[str, Any] = {"__name__": "__main__"}
+        names: dict[str, Any] = {"__name__": "__main__", "folder": os.getcwd()}  # noqa: PTH109
         for number, value in enumerate(values):
-            names["DATA_%d" % number] = value
+            names[f"DATA_{number}"] = value
         error: BaseException | None = None
         alarm(ONE_RUN_SECONDS)
         sys.settrace(self.trace)

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - tables of names
 """Values for parameters and variables of which only a name, an annotation or a use is known; likely ones first.
 
 A value is Python text. Where it needs something around it (a file, a directory, a listening server) that comes along as
@@ -99,8 +100,6 @@ def kind_by_name(name: str) -> str:
 
 def of_kind(kind: str, name: str, known: Literals) -> list[Made]:
     """Values of one kind, likely ones first, boundary values last."""
-    numbers = [n for n in known.numbers if "." not in n][:3]
-    fractions = list(known.numbers[:3])
     match kind:
         case "text":
             return _plain(*map(repr, texts(name, known)), "''", "'é ü 日本'")
@@ -108,19 +107,12 @@ def of_kind(kind: str, name: str, known: Literals) -> list[Made]:
             given = [repr(t.encode("utf-8", "surrogatepass")) for t in texts(name, known)]
             return _plain(*given, "b''", "b'\\xff\\x00'")
         case "int":
-            return _plain(*numbers, "1", "2", "10", "0", "-1", "10**12")
+            numbers = [n for n in known.numbers if "." not in n and not re.match(r"-?0\d", n)]
+            return _plain(*numbers[:3], "1", "2", "10", "0", "-1", "10**12")
         case "float":
-            return _plain(*fractions, "1.0", "0.1", "0", "-1.0", "1e300", "float('nan')")
-        case "bool":
-            return _plain("True", "False")
-        case "none":
-            return _plain("None")
+            return _plain(*known.numbers[:3], "1.0", "0.1", "0", "-1.0", "1e300", "float('nan')")
         case "list":
             return _plain(repr(list(known.quoted[:3]) or ["a", "b"]), "[1, 2, 3]", "[]", "[None]", "[[1, 2], [3, 4]]")
-        case "tuple":
-            return _plain("('a', 1)", "()", "(1, 2)")
-        case "set":
-            return _plain("{'a', 'b'}", "set()")
         case "dict":
             first = known.quoted[0] if known.quoted else "a"
             return _plain(repr({first: 1}), "{}", "{'a': {'b': [1, 2]}}", "{'a': None}")
@@ -130,13 +122,10 @@ def of_kind(kind: str, name: str, known: Literals) -> list[Made]:
             return [_folder()]
         case "stream":
             return _streams(name, known)
-        case "function":
-            return _plain("lambda *args, **kwargs: args[0] if args else None", "print", "str")
         case "url":
             given = [q for q in (*known.spans, *known.quoted) if re.match(r"[a-z]{2,10}://", q)]
             return [*_plain(*map(repr, given[:2])), _server(), *_plain("'http://127.0.0.1/a?b=c#d'", "'/'")]
-        case _:
-            return _rare(kind)
+    return _rare(kind)
 
 
 def _streams(name: str, known: Literals) -> list[Made]:
@@ -146,6 +135,11 @@ def _streams(name: str, known: Literals) -> list[Made]:
 
 
 _RARE: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "bool": (("True", "False"), ()),
+    "none": (("None",), ()),
+    "tuple": (("('a', 1)", "()", "(1, 2)"), ()),
+    "set": (("{'a', 'b'}", "set()"), ()),
+    "function": (("lambda *args, **kwargs: args[0] if args else None", "print", "str"), ()),
     "host": (("'127.0.0.1'", "'localhost'"), ()),
     "datetime": (
         ("datetime.datetime(2024, 2, 29, 12, 30)", "datetime.date(2024, 2, 29)",

@@ -12,6 +12,7 @@ from rebug.propose.synthesis import FOLDER, FOLDER_IMPORTS
 
 MOST_HOLES = 8
 _NOT_DATA = {"open", "join", "mkdtemp", "Path", "import_module", "getLogger", "getattr", "setattr", "hasattr", "print"}
+_READERS = {"open", "Path", "load", "read", "read_text", "from_file", "parse_file", "load_file"}
 _SETTINGS = {"encoding", "mode", "errors", "newline", "name"}
 _FILE_NAME = re.compile(r"[\w./-]{0,100}?[\w-]{1,60}\.[A-Za-z][A-Za-z0-9]{0,7}\Z")
 _HOLE = re.compile(r"\bDATA_(\d{1,2})\b")
@@ -62,20 +63,12 @@ def _read_files(tree: ast.Module) -> Iterator[str]:
         if isinstance(node, ast.Constant)
     }
     for call in ast.walk(tree):
-        if isinstance(call, ast.Call) and _callee(call) in {
-            "open",
-            "Path",
-            "load",
-            "read",
-            "read_text",
-            "from_file",
-            "parse_file",
-            "load_file",
-        }:
-            for node in call.args[:1]:
-                if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value not in written:
-                    if _FILE_NAME.match(node.value) and not node.value.startswith("/") and ".." not in node.value:
-                        yield node.value
+        if isinstance(call, ast.Call) and _callee(call) in _READERS and call.args:
+            node = call.args[0]
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value not in written:
+                name = node.value
+                if _FILE_NAME.match(name) and not name.startswith("/") and ".." not in name:
+                    yield name
 
 
 def _callee(call: ast.Call) -> str:

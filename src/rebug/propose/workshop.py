@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from rebug.model import BlockKind
 from rebug.ports import Parameter, Situation, Symbol
-from rebug.propose.code import add_imports, import_line_for, import_line_for_symbol, parse, undefined_names
+from rebug.propose.code import add_imports, bound_names, import_line_for, import_line_for_symbol, parse, undefined_names
 from rebug.propose.known import is_stdlib
 from rebug.propose.literals import Literals, literals
 from rebug.propose.synthesis import FOLDER, Made, merged, named, required, values
@@ -27,6 +27,7 @@ class Workshop:
     known: Literals = field(init=False)
     _examples: dict[str, list[str]] = field(default_factory=dict)
     _classes: dict[str, list[Symbol]] | None = None
+    _bound: dict[str, set[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.known = literals(self.situation.report, self.situation.symptom)
@@ -78,15 +79,17 @@ class Workshop:
         index = self.situation.index
         if name in index.modules:
             return f"import {name}"
-        for module in index.modules:
+        return next((f"from {module} import {name}" for module in index.modules if name in self.bound(module)), "")
+
+    def bound(self, module: str) -> set[str]:
+        """The names that a top-level module of the subject binds or lists in `__all__`."""
+        if module not in self._bound:
+            index = self.situation.index
             package = next((s for s in index.find(module) if s.kind == "module" and s.module == module), None)
-            if package is None:
-                continue
-            text = index.text(package.file)[:200_000]
-            if re.search(rf"^(?:{re.escape(name)}\s*(?::[^=\n]{{1,80}})?=|from\s[^\n]{{1,200}}\bimport\s[^\n]{{0,300}}\b{re.escape(name)}\b)"
-                         rf"|__all__\s*=[^\])]{{0,20000}}[\"']{re.escape(name)}[\"']", text, re.MULTILINE):  # fmt: skip
-                return f"from {module} import {name}"
-        return ""
+            tree = parse(index.text(package.file)) if package else None
+            listed = _listed(tree) if tree else set()
+            self._bound[module] = (bound_names(tree.body) if tree else set()) | listed
+        return self._bound[module]
 
     def assignment(self, name: str) -> str:
         """`name = …` as seen in the report's code, the subject's tests or docstrings, its right side made of names
@@ -162,7 +165,10 @@ class Workshop:
         """Whether a class itself declares abstract methods."""
         members = self.situation.index.symbols
         inside = f"{symbol.qualname}."
-        return any(s.module == symbol.module and s.qualname.startswith(inside) and any("abstract" in d for d in s.decorators) for s in members)
+        return any(
+            s.module == symbol.module and s.qualname.startswith(inside) and any("abstract" in d for d in s.decorators)
+            for s in members
+        )
 
     def method(self, symbol: Symbol, name: str) -> Symbol | None:
         wanted = f"{symbol.qualname}.{name}"
@@ -256,6 +262,13 @@ def _balanced(text: str, start: int) -> str:
             if depth == 0:
                 return text[start : position + 1]
     return ""
+
+
+def _listed(tree: ast.Module) -> set[str]:
+    """The texts in an assignment to `__all__`."""
+    nodes = [n for n in tree.body if isinstance(n, ast.Assign) and any(ast.unparse(t) == "__all__" for t in n.targets)]
+    found = [inner.value for node in nodes for inner in ast.walk(node.value) if isinstance(inner, ast.Constant)]
+    return {value for value in found if isinstance(value, str)}
 
 
 def _has_attribute(tree: ast.Module, name: str) -> bool:
