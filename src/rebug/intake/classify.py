@@ -19,38 +19,47 @@ MAX_PARSED = 200_000  # characters given to a parser of a language
 
 REPL_PROMPT = re.compile(r"^\s{0,12}(?:>>>(?: |$)|In ?\[\d{1,5}\]: ?)")
 SHELL_PROMPT = re.compile(
-    r"^\s{0,8}(?:\([\w.-]{1,40}\) ?)?(?:[\w.-]{1,40}@[\w.-]{1,60}[ :][^\n$#%>]{0,120}[$#%]|\[[^\]\n]{1,80}\][$#%]|[~/][\w./-]{0,80} ?[$%]"
+    r"^\s{0,8}(?:\([\w.-]{1,40}\) ?)?(?:[\w.-]{1,40}@[\w.-]{1,60}[ :][^\n$#%>]{0,120}[$#%]|\[[^\]\n]{1,80}\][$#%]"
+    r"|[~/][\w./-]{0,80} ?[$%]"
     r"|[$%❯➜]|PS [A-Z]:\\[^>\n]{0,200}>|[A-Z]:\\?[^>\n]{0,200}>)(?: ?)(?P<command>\S.*)$"
 )
 _ROOT_PROMPT = re.compile(r"^\s{0,8}# (?P<command>\S.*)$")
 _COMMAND = re.compile(
-    r"^(?:sudo |env (?:\w+=\S+ )*|(?:[A-Z_]+=\S+ )+)?(?:pip3?|python[\d.]*|py|uv|uvx|poetry|pipx|conda|apt(?:-get)?|brew|git|cd|mkdir|echo|cat|"
-    r"curl|wget|docker|make|npm|node|pytest|tox|nox|touch|export|ls|rm|cp|mv|dd|aws|flask|gunicorn|uvicorn|celery|source|\./\S+)(?: \S.*)?$"
+    r"^(?:sudo |env (?:\w+=\S+ )*|(?:[A-Z_]+=\S+ )+)?(?:pip3?|python[\d.]*|py|uv|uvx|poetry|pipx|conda"
+    r"|apt(?:-get)?|brew|git|cd|mkdir|echo|cat|"
+    r"curl|wget|docker|make|npm|node|pytest|tox|nox|touch|export|ls|rm|cp|mv|dd|aws|flask|gunicorn|uvicorn|celery"
+    r"|source|\./\S+)(?: \S.*)?$"
 )
 _PYTEST = re.compile(
-    r"^(?:E {3,}\S|={3,} .{0,80}(?:FAILURES|ERRORS|test session starts|short test summary)|FAILED \S+::|_{3,} .{1,200} _{3,}$)",
+    r"^(?:E {3,}\S|={3,} .{0,80}(?:FAILURES|ERRORS|test session starts|short test summary)|FAILED \S+::"
+    r"|_{3,} .{1,200} _{3,}$)",
     re.MULTILINE,
 )
 _PYTHON_LINE = re.compile(
-    r"^\s*(?:import [\w.]+|from [\w.]+ import |def \w+\s?\(|class \w+[:(]|async def |@\w|with .+:$|for .+ in .+:|while .+:|if .+:$|elif .+:|else:|try:|except\b.*:|"
-    r"finally:|return\b|raise \w|assert |await |yield\b|print\s?\(|[\w.\[\]'\"]+(?:: ?[\w.\[\], |]+)? ?[-+*/|]?= ?\S|[\w.]+\(.*\)?[:,]?$|[)\]}]+,?$|#)"
+    r"^\s*(?:import [\w.]+|from [\w.]+ import |def \w+\s?\(|class \w+[:(]|async def |@\w|with .+:$|for .+ in .+:"
+    r"|while .+:|if .+:$|elif .+:|else:|try:|except\b.*:|"
+    r"finally:|return\b|raise \w|assert |await |yield\b|print\s?\(|[\w.\[\]'\"]+(?:: ?[\w.\[\], |]+)? ?[-+*/"
+    r"|]?= ?\S|[\w.]+\(.*\)?[:,]?$|[)\]}]+,?$|#)"
 )
 _SECTION = re.compile(r"^\s*\[\[?[\w.\"' :-]+\]?\]\s*(?:#.*)?$")
 _YAML_LINE = re.compile(r"^\s*(?:- )?[\w.\"'/-]+:(?: .*)?$|^\s*- \S|^---$")
 _ENV_LINE = re.compile(r"^(?:export )?[A-Z][A-Z0-9_]*=\S*")
 _INI_LINE = re.compile(r"^[\w.-]+\s*[=:]\s*\S*")
 _SQL = re.compile(
-    r"^\s*(?:SELECT|INSERT INTO|UPDATE|DELETE FROM|CREATE (?:TABLE|OR|VIEW|INDEX|FUNCTION)|ALTER TABLE|WITH \w+ AS|BEGIN|DROP)\b",
+    r"^\s*(?:SELECT|INSERT INTO|UPDATE|DELETE FROM|CREATE (?:TABLE|OR|VIEW|INDEX|FUNCTION)|ALTER TABLE"
+    r"|WITH \w+ AS|BEGIN|DROP)\b",
     re.IGNORECASE,
 )
 _HTTP = re.compile(r"^(?:(?:GET|POST|PUT|DELETE|HEAD|PATCH|OPTIONS) \S+ HTTP/|HTTP/[\d.]+ \d{3})")
 _DMESG = re.compile(r"segfault at [0-9a-f]+|general protection")
 _OUTPUT_MARK = re.compile(
-    r"^\s*(?:#+|//)?\s*(?:[-=]{2,}>?|>{1,2})?\s*(?:output|actual(?: output| result)?|result|prints|gives|returns|expected(?: output| result)?|traceback|error|got)\s*(?:is)?\s*:?\s*[-=]*\s*$",
+    r"^\s*(?:#+|//)?\s*(?:[-=]{2,}>?|>{1,2})?\s*(?:output|actual(?: output| result)?|result|prints|gives|returns"
+    r"|expected(?: output| result)?|traceback|error|got)\s*(?:is)?\s*:?\s*[-=]*\s*$",
     re.IGNORECASE,
 )
 OUTPUT_LEAD = re.compile(
-    r"\b(?:outputs?|results?|prints?|printed|gives?|gave|returns?|yields?|produces?|shows?|displays?|actual|expect(?:ed)?|instead|i get|we get|i got|get(?:s|ting)?|"
+    r"\b(?:outputs?|results?|prints?|printed|gives?|gave|returns?|yields?|produces?|shows?|displays?|actual"
+    r"|expect(?:ed)?|instead|i get|we get|i got|get(?:s|ting)?|"
     r"see|becomes?|should (?:be|have|give|print|return|look)|ends? (?:like|with)|looks like|happens)\b",
     re.IGNORECASE,
 )

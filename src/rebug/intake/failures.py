@@ -9,23 +9,35 @@ from dataclasses import dataclass, replace
 from rebug.intake.prose import Sentence, plain
 from rebug.model import BlockKind, Failure, Report
 
-_TYPE = r"(?:[A-Za-z_]\w*\.){0,8}[A-Z]\w*(?:Error|Exception|ExceptionGroup|Interrupt|Exit|Timeout|Expired|Failure|NotFound|DoesNotExist|Warning|StopIteration)"
+_TYPE = (
+    r"(?:[A-Za-z_]\w*\.){0,8}[A-Z]\w*(?:Error|Exception|ExceptionGroup|Interrupt|Exit|Timeout|Expired|Failure"
+    r"|NotFound|DoesNotExist|Warning|StopIteration)"
+)
 _NAMED = re.compile(rf"(?<![\w.]){_TYPE}\b(?!\s*[(]\w*[)]?:\s*pass)")
 _NAMED_LOWER = re.compile(r"(?<![\w.])(?:[a-z_]\w*\.){1,4}(?:error|timeout|[A-Z]\w{2,60})(?=: \S)")
 _RAISED = re.compile(
-    r"\b(?:raises?|raised|raising|throws?|threw|thrown|fails? with|failed with|crash(?:es|ed)? with|get(?:s|ting)?|got|results? in|leads? to|ends? (?:in|with)|dies with|die with|error(?:s)? (?:out )?with|blows? up with)\b"
+    r"\b(?:raises?|raised|raising|throws?|threw|thrown|fails? with|failed with|crash(?:es|ed)? with|get(?:s"
+    r"|ting)?|got|results? in|leads? to|ends? (?:in|with)|dies with|die with|error(?:s)? (?:out )?with"
+    r"|blows? up with)\b"
     r"(?: an?| the| this| with| following){0,3} `?(?P<type>(?:[A-Za-z_]\w*\.){0,8}[A-Z][A-Za-z]\w{2,60})\b"
 )
 _MESSAGE = re.compile(
-    rf"(?<![\w.])(?P<type>{_TYPE}|(?:[a-z_]\w*\.){{1,4}}(?:error|timeout|[A-Z]\w{{2,60}})):\s+(?P<message>\S.{{0,400}})$"
+    rf"(?<![\w.])(?P<type>{_TYPE}|(?:[a-z_]\w*\.){{1,4}}(?:error|timeout"
+    rf"|[A-Z]\w{{2,60}})):\s+(?P<message>\S.{{0,400}})$"
 )
 _CODE_TITLE = re.compile(
-    r"`(?P<type>(?:[A-Za-z_]\w*\.){0,8}[A-Z]\w*[a-z]\w*)`(?= (?:on|when|while|if|in|for|from|raised|during|after|with|is raised|thrown)\b)"
+    r"`(?P<type>(?:[A-Za-z_]\w*\.){0,8}[A-Z]\w*[a-z]\w*)`(?= (?:on|when|while|if|in|for|from|raised|during|after"
+    r"|with|is raised|thrown)\b)"
 )
 _SHOULD_RAISE = re.compile(
-    rf"(?:\b(?:should|must|ought to|supposed to|expect(?:ed|ing)?(?: it)?(?: to)?|I'd expect|would expect)\b[^.\n]{{0,60}}?(?:\b(?:raise[sd]?|throw[sn]?|fail with|get|give|be|see|report|a|an|the)\b)[^.\n]{{0,24}}?`?(?P<a>{_TYPE})\b"
-    rf"|\b(?:no|does(?: not|n't) (?:raise|throw)(?: an?| any)?|did(?: not|n't) (?:raise|throw)(?: an?)?|without(?: raising)?(?: an?)?|never raises?(?: an?)?|not raising(?: an?)?|instead of(?: raising| a proper| the documented| an?| the){{0,2}}|rather than(?: raising)?(?: an?)?)\s`?(?P<b>{_TYPE})\b"
-    rf"|`?(?P<c>{_TYPE})`? (?:should be|is expected|would be expected|was expected|must be|is not|isn't|was not|wasn't|is never) (?:raised|thrown)?"
+    rf"(?:\b(?:should|must|ought to|supposed to|expect(?:ed|ing)?(?: it)?(?: to)?|I'd expect"
+    rf"|would expect)\b[^.\n]{{0,60}}?(?:\b(?:raise[sd]?|throw[sn]?|fail with|get|give|be|see|report|a|an"
+    rf"|the)\b)[^.\n]{{0,24}}?`?(?P<a>{_TYPE})\b"
+    rf"|\b(?:no|does(?: not|n't) (?:raise|throw)(?: an?| any)?|did(?: not|n't) (?:raise|throw)(?: an?)?"
+    rf"|without(?: raising)?(?: an?)?|never raises?(?: an?)?|not raising(?: an?)?|instead of(?: raising| a proper"
+    rf"| the documented| an?| the){{0,2}}|rather than(?: raising)?(?: an?)?)\s`?(?P<b>{_TYPE})\b"
+    rf"|`?(?P<c>{_TYPE})`? (?:should be|is expected|would be expected|was expected|must be|is not|isn't|was not"
+    rf"|wasn't|is never) (?:raised|thrown)?"
     rf"|\bexpected(?: an?)?:?\s+`?(?P<d>{_TYPE})\b)",
     re.IGNORECASE,
 )

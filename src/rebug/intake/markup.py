@@ -1,19 +1,21 @@
 """The structure of a report's text: headings, prose and code, found line by line.
 
-A CommonMark parser is too strict for what people paste: an unfenced `>>> f()` is three nested quotations to it, a fence that
-was never closed swallows the report, and a traceback in a paragraph is reflowed. So the rules here are few and forgiving;
-they know Markdown's fences and headings, reStructuredText's and Jira's blocks, HTML's `<pre>`, and bold lines used as headings.
+A CommonMark parser is too strict for what people paste: an unfenced `>>> f()` is three nested quotations to it, a fence
+that was never closed swallows the report, and a traceback in a paragraph is reflowed. So the rules here are few and
+forgiving; they know Markdown's fences and headings, Jira's blocks, HTML's `<pre>`, and bold lines used as headings.
 """
 
 from __future__ import annotations
 
+import html
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 _FENCE = re.compile(
-    r"^(?P<lead>(?:[ \t]{0,20}>){0,6}[ \t]{0,24}(?:(?:[-*+]|\d{1,3}[.)])[ \t]{1,4})?)(?P<mark>`{3,20}|~{3,20})(?P<info>[^`\n]{0,200})$"
+    r"^(?P<lead>(?:[ \t]{0,20}>){0,6}[ \t]{0,24}(?:(?:[-*+]|\d{1,3}[.)])[ \t]{1,4})?)(?P<mark>`{3,20}"
+    r"|~{3,20})(?P<info>[^`\n]{0,200})$"
 )
 _JIRA = re.compile(r"^\s*\{(?P<tag>code|noformat)(?::(?P<info>[^}]{0,80}))?\}\s*$")
 _HTML_OPEN = re.compile(
@@ -25,7 +27,8 @@ _SETEXT = re.compile(r"^(?:={3,}|-{3,})$")
 _BOLD = re.compile(r"^\s{0,3}(?:[-*+]\s+)?(?:\*\*|__)(?P<text>[^*_]{2,80}?)(?:\*\*|__)\s*:?\s*$")
 _LABEL = re.compile(
     r"^\s{0,3}(?:[-*+]\s+)?(?:\*\*|__)?(?P<text>(?:expected|actual|observed|current|desired|obtained)"
-    r"(?:[ ](?:output|result|results|behaviou?r|value|outcome))?|output|result|traceback|stack ?trace|steps to reproduce|to reproduce)"
+    r"(?:[ ](?:output|result|results|behaviou?r|value|outcome))?|output|result|traceback|stack ?trace"
+    r"|steps to reproduce|to reproduce)"
     r"\s*:?(?:\*\*|__)?\s*:?\s*$",
     re.IGNORECASE,
 )
@@ -138,10 +141,10 @@ def _code_at(
     if jira:
         end = _closing(raw, i + 1, lambda text: text.strip() == f"{{{jira['tag']}}}")
         return Part("code", tuple(raw[i + 1 : end]), i + 2, info=jira["info"] or "", fenced=True), end + 1
-    html = _HTML_OPEN.match(line) if "<" in line else None
-    if html and not html["rest"].lower().count("</code>"):
+    pre = _HTML_OPEN.match(line) if "<" in line else None
+    if pre and not pre["rest"].lower().count("</code>"):
         end = _closing(raw, i, lambda text: bool(_HTML_CLOSE.search(text)))
-        body = [html["rest"], *raw[i + 1 : end], _HTML_CLOSE.sub("", raw[end]) if i < end < len(raw) else ""]
+        body = [pre["rest"], *raw[i + 1 : end], _HTML_CLOSE.sub("", raw[end]) if i < end < len(raw) else ""]
         body = [_unescape(text) for text in body]
         first = 1 if not body[0].strip() else 0
         return Part("code", tuple(body[first:]), i + 1 + first, fenced=True), end + 1
@@ -150,8 +153,7 @@ def _code_at(
     return None
 
 
-def _closing(lines: Sequence[str], start: int, closes: object) -> int:
-    assert callable(closes)
+def _closing(lines: Sequence[str], start: int, closes: Callable[[str], bool]) -> int:
     for i in range(start, len(lines)):
         if closes(lines[i]):
             return i
@@ -159,17 +161,11 @@ def _closing(lines: Sequence[str], start: int, closes: object) -> int:
 
 
 def _unescape(text: str) -> str:
-    return (
-        text.replace("&lt;", "<")
-        .replace("&gt;", ">")
-        .replace("&quot;", '"')
-        .replace("&#39;", "'")
-        .replace("&amp;", "&")
-    )
+    return html.unescape(text)
 
 
 def _fenced(lines: Sequence[str], i: int, fence: re.Match[str]) -> tuple[Part, int]:
-    """The block opened by a fence on `lines[i]`. One that is never closed ends at the next heading after a blank line."""
+    """The block opened by a fence on `lines[i]`. One never closed ends at the next heading."""
     mark, lead = fence["mark"], fence["lead"]
     quotes = lead.count(">")
     indent = len(lead)

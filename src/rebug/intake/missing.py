@@ -11,9 +11,17 @@ from rebug.model import BlockKind, Report, Symptom, SymptomKind
 MAX_QUESTIONS = 3
 
 _OPENED = re.compile(
-    r"(?:\bopen|\bPath|read_csv|read_text|load(?:_file|_path)?|from_file|read_file|parse_file)\(\s*[rf]{0,2}[\"'](?P<name>[\w./\\ -]{1,120}\.\w{1,8})[\"']"
+    r"(?:\bopen|\bPath|read_csv|read_text|load(?:_file|_path)?|from_file|read_file"
+    r"|parse_file)\(\s*[rf]{0,2}[\"'](?P<name>[\w./\\ -]{1,120}\.\w{1,8})[\"']"
 )
 _CREATED = re.compile(r"write_text|write_bytes|[\"'][wax]b?\+?[\"']")
+
+
+_BY_KIND = {
+    SymptomKind.CRASH: "What does `python -X faulthandler` print when it crashes, and with which input?",
+    SymptomKind.SLOW: "How long does it take for an input of which size, and how long for one twice as large?",
+    SymptomKind.LEAK: "By how much does the memory grow per repetition, and of which operation?",
+}
 
 
 def missing_of(report: Report, symptom: Symptom, package: str) -> tuple[str, ...]:
@@ -27,32 +35,33 @@ def _questions(report: Report, symptom: Symptom, package: str) -> Iterator[str]:
     kinds = {block.kind for block in report.blocks}
     if not kinds & {BlockKind.PYTHON, BlockKind.REPL, BlockKind.SHELL, BlockKind.TEST}:
         yield "What is the shortest program or command that shows it?"
-    subject = package or "the software"
-    if symptom.kind in (SymptomKind.EXCEPTION, SymptomKind.RACE) and not (symptom.failure and symptom.failure.frames):
-        yield "What is the full traceback, from `Traceback (most recent call last)` to its last line?"
-    elif symptom.failure and not symptom.failure.complete and symptom.failure.type and symptom.failure.frames:
-        yield "What are the lines of the traceback that were left out?"
-    if symptom.kind is SymptomKind.CRASH:
-        yield "What does `python -X faulthandler` print when it crashes, and with which input?"
-    if symptom.kind is SymptomKind.HANG and not (symptom.failure and symptom.failure.frames):
-        yield "Where is it stuck? Please send the stacks that `faulthandler.dump_traceback` or `py-spy dump` shows."
-    if (
-        symptom.kind in (SymptomKind.WRONG_OUTPUT, SymptomKind.UNKNOWN, SymptomKind.LOG)
-        and not symptom.expected_exception
-    ):
-        if not symptom.actual:
-            yield "What exactly do you get, copied as it is printed?"
-        if not symptom.expected:
-            yield "What exactly do you expect instead?"
-    if symptom.kind is SymptomKind.SLOW:
-        yield "How long does it take for an input of which size, and how long for one twice as large?"
-    if symptom.kind is SymptomKind.LEAK:
-        yield "By how much does the memory grow per repetition, and of which operation?"
+    yield from _about_symptom(symptom)
     name = normalise(package)
     if not any(v.name in {"", name} and v.role in {"used", "bad"} for v in report.versions):
-        yield f"Which version of {subject} is it?"
+        yield f"Which version of {package or 'the software'} is it?"
     if not report.python:
         yield "Which version of Python is it?"
+
+
+def _about_symptom(symptom: Symptom) -> Iterator[str]:
+    """What a symptom of this kind is checked by and the report does not give."""
+    kind, failure = symptom.kind, symptom.failure
+    stack = bool(failure and failure.frames)
+    if kind in (SymptomKind.EXCEPTION, SymptomKind.RACE) and not stack:
+        yield "What is the full traceback, from `Traceback (most recent call last)` to its last line?"
+    elif failure and failure.type and stack and not failure.complete:
+        yield "What are the lines of the traceback that were left out?"
+    if kind is SymptomKind.HANG and not stack:
+        yield "Where is it stuck? Please send the stacks that `faulthandler.dump_traceback` or `py-spy dump` shows."
+    if kind in _BY_KIND:
+        yield _BY_KIND[kind]
+    compared = (
+        kind in (SymptomKind.WRONG_OUTPUT, SymptomKind.UNKNOWN, SymptomKind.LOG) and not symptom.expected_exception
+    )
+    if compared and not symptom.actual:
+        yield "What exactly do you get, copied as it is printed?"
+    if compared and not symptom.expected:
+        yield "What exactly do you expect instead?"
 
 
 def _unseen_files(report: Report) -> Iterator[str]:

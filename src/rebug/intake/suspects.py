@@ -29,8 +29,8 @@ _SPECIAL = frozenset({"<module>", "<lambda>", "<listcomp>", "<genexpr>", "<dictc
 def suspects_of(
     report: Report, sentences: Sequence[Sentence], modules: Sequence[str], failure: Failure | None
 ) -> tuple[str, ...]:
-    """At most `MAX_SUSPECTS` identifiers: of the title, of the subject's frames from the innermost outwards, of code spans
-    and dotted names in the prose, and of what the report's code imports from the subject."""
+    """At most `MAX_SUSPECTS` identifiers: of the title, of the subject's frames from the innermost outwards, of code
+    spans and dotted names in the prose, and of what the report's code imports from the subject."""
     found: dict[str, None] = {}
     title = [s for s in sentences[:1] if s.text == report.title]
     for name in (
@@ -89,8 +89,7 @@ def _of_shown_code(failure: Failure | None, modules: Sequence[str]) -> Iterator[
     if failure is None or not failure.frames or frame_in(failure.frames[-1].file, modules):
         return
     for frame in reversed(failure.frames[-3:]):
-        for found in re.findall(r"\.([A-Za-z_]\w*)", frame.code[:400]):
-            yield found
+        yield from re.findall(r"\.([A-Za-z_]\w*)", frame.code[:400])
 
 
 def _of_code(report: Report, modules: Sequence[str]) -> Iterator[str]:

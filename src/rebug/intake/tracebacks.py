@@ -1,7 +1,7 @@
 """Reads every Python traceback out of a text, whatever tool printed it and however it was pasted.
 
-One pass over the lines; each shape has its own reader, which says where it ended. Consecutive failures joined
-by "During handling of the above exception" (or "direct cause") are one chain, outermost exception last, as Python prints them.
+One pass over the lines; each shape has its own reader, which says where it ended. Failures that Python joins by
+a sentence ("During handling of the above exception ...") are one chain, outermost exception last.
 """
 
 from __future__ import annotations

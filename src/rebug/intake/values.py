@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-import ast
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
 
 from rebug.intake.classify import REPL_PROMPT, SHELL_PROMPT
+from rebug.intake.comments import MAX_VALUES, Found, from_comment, from_comments, is_literal, is_value, split_comments
 from rebug.intake.lines import looks_logged
 from rebug.intake.prose import Sentence
 from rebug.model import Block, BlockKind, Failure, Report, Value
 
-MAX_VALUES = 40
-MAX_VALUE = 2000  # characters of one
-
 _ACTUAL_LABEL = re.compile(
-    r"\b(?:actual|actually|observed|current(?:ly)?|outputs?|results?|prints?|printed|what (?:i|we) (?:get|got|see)|what happens|i get|we get|i got|we got|get:|gives?|gave|"
+    r"\b(?:actual|actually|observed|current(?:ly)?|outputs?|results?|prints?|printed|what (?:i|we) (?:get|got"
+    r"|see)|what happens|i get|we get|i got|we got|get:|gives?|gave|"
     r"returns?|yields?|produces?|shows?|displays?|but got|evaluates to|becomes|instead)\b",
     re.IGNORECASE,
 )
 _EXPECTED_LABEL = re.compile(
-    r"\b(?:expect(?:ed|ing|s|ation)?|should (?:be|have|give|print|return|produce|look|output|read|become)|desired|correct (?:output|result|value)|what i want|wanted|want(?:s)?|"
+    r"\b(?:expect(?:ed|ing|s|ation)?|should (?:be|have|give|print|return|produce|look|output|read|become)|desired"
+    r"|correct (?:output|result|value)|what i want|wanted|want(?:s)?|"
     r"supposed to|ought to|used to (?:be|give|print|return|produce)|(?:instead of|rather than):?$)\b",
     re.IGNORECASE,
 )
-_WORDS = r"None|True|False|NaN|nan|inf|nothing|empty|an? empty \w+|-?\d+(?:\.\d+)?(?![\w.%:/-])|(?:one|two|three|four|a single|a) (?:statement|item|element|entry|value|row|line|key|byte)s?|null"
+_WORDS = (
+    r"None|True|False|NaN|nan|inf|nothing|empty|an? empty \w+|-?\d+(?:\.\d+)?(?![\w.%:/-])|(?:one|two|three|four"
+    r"|a single|a) (?:statement|item|element|entry|value|row|line|key|byte)s?|null"
+)
 
 
 def _item(name: str) -> str:
@@ -33,23 +34,33 @@ def _item(name: str) -> str:
     return rf"(?:`{{1,2}}(?P<{name}>[^`\n]{{1,300}}?)`{{1,2}}|(?P<{name}_word>\b(?:{_WORDS})(?![\w`.]\w)))"
 
 
-_FILL = r"(?: (?:a|an|the|it|to|as|with|is|be|value|string|list|result|of|only|just|out|back|simply|up|in|correctly|wrongly|incorrectly|still|also|now|always|me|us|:)){0,4}:? "
-_GOT = r"(?:returns?|returned|gives?|gave|got|get|gets|getting|prints?|printed|yields?|yielded|produces?|produced|outputs?|shows?|becomes?|became|evaluates|comes|came|turns|turned|is|are|was|were|results?|receives?|received|see|seeing|contains?|reads?|actual(?:ly)?|raises?)"
+_FILL = (
+    r"(?: (?:a|an|the|it|to|as|with|is|be|value|string|list|result|of|only|just|out|back|simply|up|in|correctly"
+    r"|wrongly|incorrectly|still|also|now|always|me|us|:)){0,4}:? "
+)
+_GOT = (
+    r"(?:returns?|returned|gives?|gave|got|get|gets|getting|prints?|printed|yields?|yielded|produces?|produced"
+    r"|outputs?|shows?|becomes?|became|evaluates|comes|came|turns|turned|is|are|was|were|results?|receives?"
+    r"|received|see|seeing|contains?|reads?|actual(?:ly)?|raises?)"
+)
 _WANT = (
     r"(?:should|must|ought to|supposed to|would expect|I'd expect|we'd expect|expected|expect|expecting|want|wanted)"
 )
 _BETWEEN = r"[^`.\n]{0,60}?"
 
 _EXPECTED_GOT = re.compile(
-    rf"\b{_WANT}\b{_BETWEEN}{_item('expected')}{_BETWEEN}\b(?:but|got|get|gets|however|instead)\b{_BETWEEN}{_item('actual')}",
+    rf"\b{_WANT}\b{_BETWEEN}{_item('expected')}{_BETWEEN}\b(?:but|got|get|gets|however"
+    rf"|instead)\b{_BETWEEN}{_item('actual')}",
     re.IGNORECASE,
 )
 _SHOULD_INSTEAD = re.compile(
-    rf"\b{_WANT}\b{_BETWEEN}{_item('expected')}[^`\n]{{0,30}}?\b(?:instead of|rather than|and not|not|but not)\b[^`\n]{{0,20}}?{_item('actual')}",
+    rf"\b{_WANT}\b{_BETWEEN}{_item('expected')}[^`\n]{{0,30}}?\b(?:instead of|rather than|and not|not"
+    rf"|but not)\b[^`\n]{{0,20}}?{_item('actual')}",
     re.IGNORECASE,
 )
 _INSTEAD = re.compile(
-    rf"{_item('actual')}[^`\n]{{0,30}}?\b(?:instead of|rather than|and not|but not|where it (?:should be|was|had|used to be|had been)|where I(?:'d| would)? expect(?:ed)?)\b[^`\n]{{0,30}}?{_item('expected')}",
+    rf"{_item('actual')}[^`\n]{{0,30}}?\b(?:instead of|rather than|and not|but not|where it (?:should be|was|had"
+    rf"|used to be|had been)|where I(?:'d| would)? expect(?:ed)?)\b[^`\n]{{0,30}}?{_item('expected')}",
     re.IGNORECASE,
 )
 _GOT_SHOULD = re.compile(
@@ -57,50 +68,33 @@ _GOT_SHOULD = re.compile(
     re.IGNORECASE,
 )
 _BECOMES = re.compile(
-    rf"{_item('input')}[^`.\n]{{0,30}}?\b(?:becomes?|became|turns? into|turned into|is (?:converted|changed|parsed|rendered|formatted|encoded|rounded) (?:in)?(?:to|as)|ends up as|comes (?:out|back) as)\b{_FILL}{_item('actual')}",
+    rf"{_item('input')}[^`.\n]{{0,30}}?\b(?:becomes?|became|turns? into|turned into|is (?:converted|changed"
+    rf"|parsed|rendered|formatted|encoded|rounded) (?:in)?(?:to|as)|ends up as|comes (?:out"
+    rf"|back) as)\b{_FILL}{_item('actual')}",
     re.IGNORECASE,
 )
 _SHOULD = re.compile(
-    rf"\b(?:should|must|ought to|would expect|I'd expect|we'd expect|I expect(?:ed)?|we expect(?:ed)?|expected|supposed to)\b[^`.,;(\n]{{0,50}}?{_item('expected')}",
+    rf"\b(?:should|must|ought to|would expect|I'd expect|we'd expect|I expect(?:ed)?|we expect(?:ed)?|expected"
+    rf"|supposed to)\b[^`.,;(\n]{{0,50}}?{_item('expected')}",
     re.IGNORECASE,
 )
 _GETS = re.compile(
-    rf"\b(?:returns?|returned|gives?|gave|got|I get|we get|gets|prints?|printed|yields?|produces?|produced|outputs?|says|becomes?|evaluates to|comes (?:out|back) as|turns into|results? in|result is|ends up as|(?:is|are|was) (?:always )?(?=empty|None|`))\b{_FILL.rstrip(' ')} ?{_item('actual')}",
+    rf"\b(?:returns?|returned|gives?|gave|got|I get|we get|gets|prints?|printed|yields?|produces?|produced"
+    rf"|outputs?|says|becomes?|evaluates to|comes (?:out|back) as|turns into|results? in|result is|ends up as"
+    rf"|(?:is|are|was) (?:always )?(?=empty|None|`))\b{_FILL.rstrip(' ')} ?{_item('actual')}",
     re.IGNORECASE,
 )
 _FIELD = re.compile(
-    r"^\W{0,6}(?P<label>expected|actual|got|observed|output|result|returned|current)(?: (?:output|result|value|behaviou?r))?\W{0,4}[:=]\W{0,3}\s*(?P<value>\S.{0,200})$",
+    r"^\W{0,6}(?P<label>expected|actual|got|observed|output|result|returned|current)(?: (?:output|result|value"
+    r"|behaviou?r))?\W{0,4}[:=]\W{0,3}\s*(?P<value>\S.{0,200})$",
     re.IGNORECASE,
 )
 
-_COMMENT_EXPECTED = re.compile(
-    r"(?:expected|expect|should (?:be|print|return|give|have been|show|output)|supposed to be|wanted?|want|correct(?: is)?|must be|ought to be)\s*(?:output|result|value)?\s*[:=]?\s*(?P<value>[^\s)].{0,200}?)(?=\s*(?:\)|$|,? but |, (?:got|actual|is|returns|prints)\b|; | instead of ))",
-    re.IGNORECASE,
-)
-_COMMENT_ACTUAL = re.compile(
-    r"(?:^(?:->|=>|==>|>+|→)\s*|\b(?:prints?|returns?|gives?|outputs?|got|actual(?:ly)?|result|yields|is|shows|instead of|but gives|wrong)\s*(?:output|result|value|is)?\s*[:=]?\s*)(?P<value>[^\s].{0,200}?)(?=\s*(?:\((?:expected|should|wrong|instead|but|correct|bug|!).{0,200}$|$|,? (?:but )?(?:expected|should|instead of)\b|\s(?:<-|←|--|<--)))",
-    re.IGNORECASE,
-)
-_COMPLAINS = re.compile(r"expected|should|wrong|instead|incorrect|\bbug\b|<-|←|!!|\bbut\b|\bnot\b", re.IGNORECASE)
-_COMMENT_TRAIL = re.compile(r"\s*(?:\((?P<note>[^()]{2,160})\)|(?:<-+|←|--)\s*(?P<arrow>.{1,120}))\s*[!.]*$")
-_LITERALISH = re.compile(r"^(?:[-+]?\d|[\[({'\"<]|b['\"]|r['\"]|True\b|False\b|None\b|[A-Za-z_][\w.]*\(.*\)$)")
 _QUIET = re.compile(
-    r"^(?:sudo )?(?:pip3?|uv|cat|echo|cd|mkdir|ls|git|export|touch|rm|cp|mv|which|docker|apt(?:-get)?|conda|source|head|tail|tree)\b|.{0,200}--version$|.{0,40} -V$"
+    r"^(?:sudo )?(?:pip3?|uv|cat|echo|cd|mkdir|ls|git|export|touch|rm|cp|mv|which|docker|apt(?:-get)?|conda"
+    r"|source|head|tail|tree)\b|.{0,200}--version$|.{0,40} -V$"
 )
 _ASSERT = re.compile(r"^(?:assert )?(?P<left>[^\n]{1,400}?) (?P<op>==|!=) (?P<right>[^\n]{1,400})$")
-
-
-@dataclass(slots=True)
-class Found:
-    """The values found so far, in order of how telling their place is."""
-
-    actual: list[Value] = field(default_factory=list)
-    expected: list[Value] = field(default_factory=list)
-
-    def add(self, side: list[Value], text: str | None, quote: str, line: int, *, exact: bool = True) -> None:
-        text = (text or "").strip()
-        if text and len(text) <= MAX_VALUE and len(side) < MAX_VALUES and all(v.text != text for v in side):
-            side.append(Value(text=text, quote=quote.strip()[:400], line=line, exact=exact))
 
 
 def values_of(report: Report, sentences: Sequence[Sentence], failure: Failure | None) -> Found:
@@ -112,7 +106,7 @@ def values_of(report: Report, sentences: Sequence[Sentence], failure: Failure | 
     own = [block for block in report.blocks if not block.attachment]
     for block in own:
         if block.kind is BlockKind.PYTHON:
-            _from_comments(found, block, good)
+            from_comments(found, block, good)
     for sentence in sentences:
         _from_sentence(found, sentence)
     _from_sections(found, report)
@@ -127,8 +121,8 @@ def values_of(report: Report, sentences: Sequence[Sentence], failure: Failure | 
 
 
 def _without_shared(found: Found, whole: Found) -> Found:
-    """Lines that both the actual and the expected output show say nothing about the difference. Where nothing is left of a
-    side, its whole block stands for it."""
+    """Lines that both the actual and the expected output show say nothing about the difference. Where nothing is left
+    of a side, its whole block stands for it."""
     shared = {v.text for v in found.actual} & {v.text for v in found.expected}
     if not shared:
         return found
@@ -142,92 +136,13 @@ def _from_assertion(found: Found, failure: Failure) -> None:
         return
     code = failure.frames[-1].code if failure.frames and not failure.message else ""
     stated = re.match(r"assert (?P<left>.{1,400}?) == (?P<right>[^\n]{1,400})$", code)
-    if stated and _is_literal(stated["right"]):
+    if stated and is_literal(stated["right"]):
         found.add(found.expected, stated["right"], code, failure.line)
     for text in failure.message.split("\n"):
         match = _ASSERT.match(text.strip())
         if match and (match["op"] == "==") == text.strip().startswith("assert "):
             found.add(found.actual, match["left"], text, failure.line)
             found.add(found.expected, match["right"].split(" : ")[0], text, failure.line)
-
-
-def _from_comments(found: Found, block: Block, good: set[str]) -> None:
-    """Comments that complain come before those that merely state."""
-    lines = [(block.line + i, code, comment) for i, (code, comment) in enumerate(_comments(block.text)) if comment]
-    lines.sort(key=lambda item: not _COMPLAINS.search(item[2]))
-    for line, code, comment in lines:
-        quote = f"{code}  # {comment}".strip()
-        told = re.match(r"(?:in |with )?v?(?P<version>\d+(?:\.\w+){1,3}): ?(?P<value>\S.{0,400})$", comment)
-        if told and not code:
-            found.add(found.expected if told["version"] in good else found.actual, told["value"], quote, line)
-        elif not code and comment.startswith((">", "->", "=>")) and len(comment) > 2:
-            found.add(found.actual, comment.lstrip("-=> "), quote, line)
-        else:
-            _from_comment(found, code, comment, line, quote)
-
-
-def _comments(text: str) -> Iterator[tuple[str, str]]:
-    """Code and comment of each line. A `#` in a string is told by the quotes before it."""
-    for line in text.split("\n"):
-        at = -1
-        quote = ""
-        for i, char in enumerate(line):
-            if quote:
-                quote = "" if char == quote and line[i - 1] != "\\" else quote
-            elif char in "'\"":
-                quote = char
-            elif char == "#":
-                at = i
-                break
-        yield (line, "") if at < 0 else (line[:at].strip(), line[at + 1 :].strip("# \t"))
-
-
-def _from_comment(found: Found, code: str, comment: str, line: int, quote: str) -> None:
-    expected = _COMMENT_EXPECTED.search(comment)
-    if expected:
-        value = _tidy(expected["value"])
-        if _is_value(value):
-            found.add(found.expected, value, quote, line)
-    before = comment[: expected.start()] if expected else comment
-    instead = re.search(r"\binstead of (?P<value>\S.{0,200}?)\)?$", comment, re.IGNORECASE)
-    if instead and expected is None:
-        value = _tidy(instead["value"])
-        if _is_value(value):
-            found.add(found.expected, value, quote, line)
-        before = comment[: instead.start()]
-    actual = _COMMENT_ACTUAL.search(before) or (_COMMENT_ACTUAL.search(comment[expected.end() :]) if expected else None)
-    value = _tidy(actual["value"]) if actual else _tidy(before)
-    if _is_value(value) and (actual or (code and re.search(r"\)$|^[\w.\[\]'\"]+$", code))):
-        found.add(found.actual, value, quote, line)
-
-
-def _tidy(text: str) -> str:
-    """A value in a comment without the remark after it and the marks around it."""
-    text = text.strip().strip("`").strip()
-    trail = _COMMENT_TRAIL.search(text)
-    if trail and _LITERALISH.match(text) and trail.start() > 0:
-        text = text[: trail.start()].strip()
-    text = re.sub(r"\s*(?:[,;]|but|instead)\s*$", "", text).rstrip("(").strip()
-    return text if _is_literal(text) else text.rstrip(".!").strip()
-
-
-def _is_literal(text: str) -> bool:
-    if len(text) > MAX_VALUE:
-        return False
-    try:
-        ast.literal_eval(text)
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        return False
-    return True
-
-
-def _is_value(text: str) -> bool:
-    """Whether a text is a literal or a repr rather than words."""
-    return bool(text) and (_is_literal(text) or (bool(_LITERALISH.match(text)) and _balanced(text)))
-
-
-def _balanced(text: str) -> bool:
-    return all(text.count(a) == text.count(b) for a, b in ("()", "[]", "{}")) and text.count(" ") < 40
 
 
 def _from_sentence(found: Found, sentence: Sentence) -> None:
@@ -237,7 +152,7 @@ def _from_sentence(found: Found, sentence: Sentence) -> None:
         side = found.expected if labelled["label"].lower() == "expected" else found.actual
         value = labelled["value"].strip().strip("*").strip()
         span = re.fullmatch(r"`{1,2}([^`]+)`{1,2}\.?", value)
-        if span or _is_value(value):
+        if span or is_value(value):
             found.add(side, span[1] if span else value, text, sentence.line, exact=True)
             return
     for pattern in (_EXPECTED_GOT, _SHOULD_INSTEAD, _INSTEAD, _GOT_SHOULD):
@@ -252,7 +167,7 @@ def _from_sentence(found: Found, sentence: Sentence) -> None:
             _add_more(found, pattern is _SHOULD, text, match.end(), sentence.line)
     if re.search(r"^expected|^desired|^what (?:i|should|did you expect)", sentence.section, re.IGNORECASE):
         for span in re.finditer(r"`([^`\n]{1,300})`", text):
-            if _is_value(span[1]) and not re.search(r"\)$", span[1]):
+            if is_value(span[1]) and not re.search(r"\)$", span[1]):
                 found.add(found.expected, span[1], text, sentence.line)
 
 
@@ -263,7 +178,7 @@ def _add_more(found: Found, expected: bool, text: str, at: int, line: int) -> No
         match = more.match(text, at)
         if not match:
             return
-        if _is_value(match["code"]):
+        if is_value(match["code"]):
             found.add(found.expected if expected else found.actual, match["code"], text, line)
         at = match.end()
 
@@ -291,7 +206,7 @@ def _from_sections(found: Found, report: Report) -> None:
         expected = re.match(r"(?:expected|desired)\b", heading, re.IGNORECASE)
         actual = re.match(r"(?:actual|observed|current|output|result)\b", heading, re.IGNORECASE)
         lines = [line.strip().lstrip("> ").strip("`") for line in text.split("\n")[:MAX_VALUES] if line.strip()]
-        if (expected or actual) and lines and all(_is_literal(line) for line in lines):
+        if (expected or actual) and lines and all(is_literal(line) for line in lines):
             at = 0
             for offset, raw in enumerate(report.body.split("\n")):
                 if lines[0] in raw:
@@ -302,7 +217,7 @@ def _from_sections(found: Found, report: Report) -> None:
 
 
 def _from_output(found: Found, blocks: Sequence[Block]) -> Found:
-    """The lines of blocks that show what was printed; the label above says which side they are. Returns whole blocks."""
+    """The lines of blocks that show what was printed; the label above says which side they are. Returns the blocks."""
     whole = Found()
     previous: Block | None = None
     for block in blocks:
@@ -344,7 +259,7 @@ def _last(pattern: re.Pattern[str], text: str) -> int:
 def _block_values(block: Block) -> Iterable[tuple[str, int]]:
     """One value for a block that is one literal, else one per line."""
     text = block.text.strip()
-    if "\n" in text and _is_literal(text):
+    if "\n" in text and is_literal(text):
         return [(text, block.line)]
     lines = [(line.strip(), block.line + i) for i, line in enumerate(block.text.split("\n")[:MAX_VALUES])]
     return [(line, number) for line, number in lines if line and line not in {"...", "[...]", "…"}]
@@ -372,9 +287,9 @@ def _from_repl(found: Found, block: Block) -> None:
         if REPL_PROMPT.match(line):
             _repl_output(found, code, output, began)
             code, output, began = re.sub(r"^\s*(?:>>> ?|In ?\[\d+\]: ?)", "", line), [], block.line + offset + 1
-            comment = list(_comments(code))[0][1] if code else ""
+            comment = next(split_comments(code))[1] if code else ""
             if comment:
-                _from_comment(found, "", comment, block.line + offset, code)
+                from_comment(found, "", comment, block.line + offset, code)
         elif re.match(r"^\s{0,12}(?:\.\.\.(?: |$)|\s*\.\.\.: ?)", line) and not output:
             began = block.line + offset + 1
         elif line.strip():
@@ -391,12 +306,12 @@ def _repl_output(found: Found, code: str, output: Sequence[str], began: int) -> 
     text = "\n".join(output).strip()
     comment = re.match(r"^(?P<value>.*?)\s{2,}#\s*(?P<comment>.+)$", text) if "\n" not in text else None
     if comment:
-        _from_comment(found, "", comment["comment"], began, text)
+        from_comment(found, "", comment["comment"], began, text)
         text = comment["value"]
     if text.startswith("#"):
-        _from_comment(found, "", text.lstrip("# "), began, text)
+        from_comment(found, "", text.lstrip("# "), began, text)
         return
-    if len(output) > 1 and _is_literal(text):
+    if len(output) > 1 and is_literal(text):
         found.add(found.actual, text, code or text, began)
         return
     for offset, line in enumerate(text.split("\n")[:20]):

@@ -17,62 +17,81 @@ _VERSION = re.compile(
     r"(?! ?(?:ms|s|secs?|seconds?|min|minutes?|hours?|[KMG]i?B|bytes|Bytes|GHz|times|percent|x)\b)"
 )
 _AFTER_GOOD = re.compile(
-    r"^(?:\.x)?\W{0,2} (?:did not|didn't|does not|doesn't|did|kept|keeps|was (?:fine|ok|good)|is (?:fine|ok|good)|works|worked|behaved|accepted|got it right"
+    r"^(?:\.x)?\W{0,2} (?:did not|didn't|does not|doesn't|did|kept|keeps|was (?:fine|ok|good)|is (?:fine|ok|good)"
+    r"|works|worked|behaved|accepted|got it right"
     r"|has no|had no|stays?|stayed|is not affected|is unaffected)\b(?! work| pass)"
 )
 _NAME_BEFORE = re.compile(
-    r"(?P<name>[A-Za-z][A-Za-z0-9_.-]{0,40}?)(?:\[[\w,]{0,40}\])?(?:\s*(?:==|>=|<=|~=|=|@)\s*|\s*\|\s*|:?\s{1,30}\(?|:)(?:version:? )?[v\"']?$"
+    r"(?P<name>[A-Za-z][A-Za-z0-9_.-]{0,40}?)(?:\[[\w,]{0,40}\])?(?:\s*(?:==|>=|<=|~=|=|@)\s*|\s*\|\s*"
+    r"|:?\s{1,30}\(?|:)(?:version:? )?[v\"']?$"
 )
 _PIN = re.compile(rf"(?P<name>[A-Za-z][A-Za-z0-9_.-]{{0,50}})(?:\[[\w,-]{{0,40}}\])?\s?(?:==|===)\s?(?P<version>{V})")
 _TABLE_LINE = re.compile(
-    rf"^\s*(?:[-*+]\s+)?\|?\s*(?P<name>[A-Za-z][A-Za-z0-9_.-]{{0,50}})(?:\s*\|\s*|\s{{2,}}|\s*[:=]\s*|,?\s|[ ]version:?\s)(?P<version>{V})(?:\s*\|?\s*(?P<rest>.{{0,80}}))?$"
+    rf"^\s*(?:[-*+]\s+)?\|?\s*(?P<name>[A-Za-z][A-Za-z0-9_.-]{{0,50}})(?:\s*\|\s*|\s{{2,}}|\s*[:=]\s*|,?\s"
+    rf"|[ ]version:?\s)(?P<version>{V})(?:\s*\|?\s*(?P<rest>.{{0,80}}))?$"
 )
 _QUERIED = re.compile(
-    rf"\b(?P<name>[A-Za-z_]\w{{0,50}})\.__version__\)?[ \t]*\n[ \t]*(?:Out ?\[\d{{1,5}}\]: ?)?['\"]?(?P<version>{V})['\"]?[ \t]*(?=\n|$)"
+    rf"\b(?P<name>[A-Za-z_]\w{{0,50}})\.__version__\)?[ \t]*\n[ \t]*(?:Out ?\[\d{{1,5}}\]: "
+    rf"?)?['\"]?(?P<version>{V})['\"]?[ \t]*(?=\n|$)"
 )
-_STOP_NAMES = frozenset(
-    "a about after all an and are as at affects affected before behind below between both bug but by can code current currently did does either ever except "
-    "fails fixed for from get going had has have here i if in into is it its just kernel last latest least like line lines march april may june july "
-    "master main my new newer no not now number of older old on only onto or our over past previous prior quite ran release released releases run "
-    "running runs same section since so still than that the their then there these this through to today took tried under until up update updated "
-    "upgrade upgraded upgrading use used using v ver version versions was we went were when where which while will with within without works yes you your "
-    "worked between tag stable gcc llvm intel amd os issue pr step chapter python cpython pypy anaconda ubuntu debian fedora macos windows linux centos alpine "
-    "freebsd rhel arch mint osx ip host localhost port rfc http https tls ssl utf iso is: every about roughly around pep requires says downgrading downgraded "
-    "downgrade moving moved switching switched bumping bumped back reverting reverted installing installed having good bad broken both library package "
-    "too also well environment title installed: too also took takes needs need size mean total sum value result output got price cost amount rate returns".split()
-)
+_NO_NAMES = """
+a about affected affects after all alpine also amd amount an anaconda and april arch are around as at back bad
+before behind below between both broken bug bumped bumping but by can centos chapter code cost cpython current
+currently debian did does downgrade downgraded downgrading either environment ever every except fails fedora
+fixed for freebsd from gcc get going good got had has have having here host http https i if in installed
+installed: installing intel into ip is is: iso issue it its july june just kernel last latest least library like
+line lines linux llvm localhost macos main march master may mean mint moved moving my need needs new newer no
+not now number of old older on only onto or os osx our output over package past pep port pr previous price prior
+pypy python quite ran rate release released releases requires result returns reverted reverting rfc rhel roughly
+run running runs same says section since size so ssl stable step still sum switched switching tag takes than
+that the their then there these this through title tls to today too took total tried ubuntu under until up
+update updated upgrade upgraded upgrading use used using utf v value ver version versions was we well went were
+when where which while will windows with within without worked works yes you your
+"""
+_STOP_NAMES = frozenset(_NO_NAMES.split())
 _PYTHON = re.compile(
-    r"(?:\b[Pp]ython|\bPYTHON|\bCPython|\bpy)(?: \(CPython\))?(?:[ _]?[Vv]ersions?)?(?:\*\*)?[ \t]*[:=|]{0,2}(?:\*\*)?[ \t]*[`(]?v?(?P<version>[23]\.\d{1,2}(?:\.\d{1,2})?)(?![\w.]*\.\d)(?!\d)"
+    r"(?:\b[Pp]ython|\bPYTHON|\bCPython|\bpy)(?: \(CPython\))?(?:[ _]?[Vv]ersions?)?(?:\*\*)?[ \t]*[:="
+    r"|]{0,2}(?:\*\*)?[ \t]*[`(]?v?(?P<version>[23]\.\d{1,2}(?:\.\d{1,2})?)(?![\w.]*\.\d)(?!\d)"
 )
 _PYTHON_PATH = re.compile(r"(?:python|Python/?)(?P<major>3)\.?(?P<minor>\d{1,2})(?=[/\\\[]|\.exe)")
 _SYSTEM = re.compile(
-    r"\b(?:Ubuntu|Debian(?: GNU/Linux)?|Fedora|CentOS|RHEL|Red Hat(?: Enterprise Linux)?|Alpine(?: Linux)?|Arch(?: Linux)?|Linux Mint|openSUSE|Amazon Linux|"
-    r"Rocky Linux|NixOS|Gentoo|macOS|Mac OS X?|OS X|OSX|Windows(?: Server)?|FreeBSD|OpenBSD|NetBSD|WSL2?|Linux|Raspbian)\b(?: (?:Sonoma|Ventura|Monterey|Big Sur|Catalina|Sequoia|Bookworm|Bullseye))?"
+    r"\b(?:Ubuntu|Debian(?: GNU/Linux)?|Fedora|CentOS|RHEL|Red Hat(?: Enterprise Linux)?|Alpine(?: Linux)?"
+    r"|Arch(?: Linux)?|Linux Mint|openSUSE|Amazon Linux|"
+    r"Rocky Linux|NixOS|Gentoo|macOS|Mac OS X?|OS X|OSX|Windows(?: Server)?|FreeBSD|OpenBSD|NetBSD|WSL2?|Linux"
+    r"|Raspbian)\b(?: (?:Sonoma|Ventura|Monterey|Big Sur|Catalina|Sequoia|Bookworm|Bullseye))?"
     r"(?: ?(?:v|version )?\d{1,4}(?:[._]\d{1,5}){0,3})?(?: ?(?:LTS|x86_64|aarch64|arm64|amd64|Pro|Home))?"
 )
 _SYSTEM_FIELD = re.compile(
-    r"^\s*(?:[-*+|]\s*)?(?:\*\*)?(?:OS|Operating system|Platform|System|OS version)(?:\*\*)?\s*[:|](?:\*\*)?\s*(?P<value>\S.{0,80}?)\s*\|?$",
+    r"^\s*(?:[-*+|]\s*)?(?:\*\*)?(?:OS|Operating system|Platform|System|OS version)(?:\*\*)?\s*[:"
+    r"|](?:\*\*)?\s*(?P<value>\S.{0,80}?)\s*\|?$",
     re.IGNORECASE,
 )
 
 _ARROW = re.compile(rf"(?P<good>{V})`?\s*(?:->|→|=>|-->|➔)\s*`?(?P<bad>{V})")
 _BACK = re.compile(
-    rf"\b(?:go(?:ing|es)?|went|roll(?:ing|ed)?|downgrad\w{{1,4}}|revert\w{{0,3}}|switch\w{{0,3}}|pin(?:ning|ned)?|mov\w{{1,3}}|chang\w{{1,3}})\b"
-    rf"(?: back| it| the \w{{1,20}}| [\w.-]{{1,40}}){{0,3}}?(?: from `?(?P<bad>{V})`?)? (?:to|at) (?:[\w.-]{{1,40}} |version |[\w.-]{{1,40}}==){{0,2}}`?(?P<good>{V})",
+    rf"\b(?:go(?:ing|es)?|went|roll(?:ing|ed)?|downgrad\w{{1,4}}|revert\w{{0,3}}|switch\w{{0,3}}|pin(?:ning|ned)?"
+    rf"|mov\w{{1,3}}|chang\w{{1,3}})\b"
+    rf"(?: back| it| the \w{{1,20}}| [\w.-]{{1,40}}){{0,3}}?(?: from `?(?P<bad>{V})`?)? (?:to"
+    rf"|at) (?:[\w.-]{{1,40}} |version |[\w.-]{{1,40}}==){{0,2}}`?(?P<good>{V})",
     re.IGNORECASE,
 )
 _DOWN = re.compile(r"\b(?:back|downgrad|revert|roll|pin)", re.IGNORECASE)
 _FROM_TO = re.compile(
-    rf"\bfrom (?:[\w.-]{{1,40}} |version |v\.? ?){{0,2}}`?(?P<good>{V})`? (?:up )?to (?:[\w.-]{{1,40}} |version ){{0,2}}`?(?P<bad>{V})",
+    rf"\bfrom (?:[\w.-]{{1,40}} |version |v\.? ?){{0,2}}`?(?P<good>{V})`? (?:up )?to (?:[\w.-]{{1,40}} "
+    rf"|version ){{0,2}}`?(?P<bad>{V})",
     re.IGNORECASE,
 )
 _REGRESSION = re.compile(
-    rf"\bregress(?:ion|ed|es)\b.{{0,30}}?\b(?:from|against|compared (?:to|with)|relative to|w\.?r\.?t\.?) (?:[\w.-]{{1,40}} |version ){{0,2}}`?(?P<good>{V})",
+    rf"\bregress(?:ion|ed|es)\b.{{0,30}}?\b(?:from|against|compared (?:to|with)|relative to"
+    rf"|w\.?r\.?t\.?) (?:[\w.-]{{1,40}} |version ){{0,2}}`?(?P<good>{V})",
     re.IGNORECASE,
 )
 _BAD = re.compile(
-    r"\b(?:since|as of|starting (?:with|from|in)|beginning with|introduced (?:in|by|with)|new in|prior to|before|earlier than|older than|after (?:\w{1,12}ing (?:\w{1,20} )?(?:to )?|the (?:upgrade|update) to)?|"
-    r"(?:breaks?|broken?|broke|fails?|failing|failed|regress\w{0,4}|wrong|crash\w{0,3}|happens?|occurs?|reproducib\w{1,3}|reproduces?|affects?|buggy|bug|changed) (?:again )?(?:since |starting )?(?:in|with|on|under|by|from|as of)?)"
+    r"\b(?:since|as of|starting (?:with|from|in)|beginning with|introduced (?:in|by|with)|new in|prior to|before"
+    r"|earlier than|older than|after (?:\w{1,12}ing (?:\w{1,20} )?(?:to )?|the (?:upgrade|update) to)?|"
+    r"(?:breaks?|broken?|broke|fails?|failing|failed|regress\w{0,4}|wrong|crash\w{0,3}|happens?|occurs?"
+    r"|reproducib\w{1,3}|reproduces?|affects?|buggy|bug|changed) (?:again )?(?:since |starting )?(?:in|with|on"
+    r"|under|by|from|as of)?)"
     r" ?(?:[\w.-]{1,40} |version |release |v\.? ?|the ){0,2}[`(]{0,2}$",
     re.IGNORECASE,
 )
@@ -80,23 +99,30 @@ _FIXED = re.compile(
     r"\b(?:fixed|resolved|solved) (?:in|by|with|since) (?:[\w.-]{1,40} |version ){0,2}`?$", re.IGNORECASE
 )
 _GOOD_WORD = re.compile(
-    r"\b(?:works?|worked|working|fine|ok|okay|good|correct(?:ly)?|passe[sd]|succeed\w{0,2}|no (?:problem|issue|error|leak|warning|hang|such)\w{0,2}|unaffected|not affected|stay(?:s|ed)? |stable|flat|"
-    r"as (?:i(?:'d| would)?|we(?:'d| would)?|one would)? ?expect(?:ed)?|expected (?:output|result|behaviou?r)|used to|behave[sd]|without (?:any )?(?:problem|issue|error)s?|all (?:is )?well|"
-    r"(?:does|do|did|is|was)(?: not|n't)(?: (?:happen|occur|reproduce|show|fail|leak|hang|crash|exist|there|the case|present|affected))|(?:last|previous) (?:known )?(?:good|working))\b"
+    r"\b(?:works?|worked|working|fine|ok|okay|good|correct(?:ly)?|passe[sd]|succeed\w{0,2}|no (?:problem|issue"
+    r"|error|leak|warning|hang|such)\w{0,2}|unaffected|not affected|stay(?:s|ed)? |stable|flat|"
+    r"as (?:i(?:'d| would)?|we(?:'d| would)?|one would)? ?expect(?:ed)?|expected (?:output|result|behaviou?r)"
+    r"|used to|behave[sd]|without (?:any )?(?:problem|issue|error)s?|all (?:is )?well|"
+    r"(?:does|do|did|is|was)(?: not|n't)(?: (?:happen|occur|reproduce|show|fail|leak|hang|crash|exist|there"
+    r"|the case|present|affected))|(?:last|previous) (?:known )?(?:good|working))\b"
     r"|(?:does not|doesn't|did not|didn't|it is not|isn't)\s*[.!)]*$",
     re.IGNORECASE,
 )
 _NOT_GOOD = re.compile(
-    r"\b(?:(?:does|do|did|is|was|has)(?: not|n't) (?:work|pass|behave|correct|fine|ok|good|succeed)\w{0,3}|no longer (?:work|pass|behave)\w{0,3}|stop(?:s|ped) working|not working|"
-    r"not (?:fine|ok|good|correct)|stays? (?:broken|behind|stuck)|still (?:fails?|broken|happens?)|never worked|have not tried|haven't tried|not tried|fix(?:es|ed) (?:in|by))\b",
+    r"\b(?:(?:does|do|did|is|was|has)(?: not|n't) (?:work|pass|behave|correct|fine|ok|good|succeed)\w{0,3}"
+    r"|no longer (?:work|pass|behave)\w{0,3}|stop(?:s|ped) working|not working|"
+    r"not (?:fine|ok|good|correct)|stays? (?:broken|behind|stuck)|still (?:fails?|broken|happens?)|never worked"
+    r"|have not tried|haven't tried|not tried|fix(?:es|ed) (?:in|by))\b",
     re.IGNORECASE,
 )
 _BAD_WORD = re.compile(
-    r"\b(?:fails?|failed|failing|broken?|broke|breaks|wrong|crash\w{0,3}|hangs?|leaks?|seems? to leak|bug|raises|error|yanked|tried)\b",
+    r"\b(?:fails?|failed|failing|broken?|broke|breaks|wrong|crash\w{0,3}|hangs?|leaks?|seems? to leak|bug|raises"
+    r"|error|yanked|tried)\b",
     re.IGNORECASE,
 )
 _CLAUSES = re.compile(
-    r"[,;]\s+|\s+[–—]\s+|\bbut\b|\bwhile\b|\bwhereas\b|\bhowever\b|\band (?=(?:in|with|on|under|using|it)\b)|\bthen\b|[:.]\s+",
+    r"[,;]\s+|\s+[–—]\s+|\bbut\b|\bwhile\b|\bwhereas\b|\bhowever\b|\band (?=(?:in|with|on|under|using|it)\b)"
+    r"|\bthen\b|[:.]\s+",
     re.IGNORECASE,
 )
 
@@ -131,8 +157,7 @@ def listed_versions(lines: Sequence[str], first: int) -> list[StatedVersion]:
     out: list[StatedVersion] = []
     for offset, line in enumerate(lines[:5000]):
         pins = list(_PIN.finditer(line)) if "==" in line else []
-        for pin in pins:
-            out.append(_stated(pin["name"], pin["version"], "used", first + offset))
+        out += [_stated(pin["name"], pin["version"], "used", first + offset) for pin in pins]
         row = None if pins else _TABLE_LINE.match(line)
         if row and row["name"].lower() not in _STOP_NAMES:
             role: Role = (
