@@ -14,7 +14,6 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     directory.mkdir()
     monkeypatch.setenv("UV_FIND_LINKS", str(directory))
     monkeypatch.setenv("UV_NO_INDEX", "1")
-    monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "uv-cache"))
     monkeypatch.setenv("UV_PYTHON_DOWNLOADS", "never")
     return directory
 

@@ -18,6 +18,7 @@ from pathlib import Path, PurePosixPath
 from rebug.errors import EnvironmentFailed, InputError
 
 _CHUNK = 1 << 20
+_YEAR_1980 = 315_619_200  # seconds; wheels are zip files, which cannot hold earlier dates than reproducible sdists do
 SUFFIXES = (".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar", ".zip", ".whl")
 
 
@@ -115,7 +116,7 @@ def _untar(archive: Path, target: Path, bounds: Bounds) -> None:
 
 def _extract(tar: tarfile.TarFile, member: tarfile.TarInfo, target: Path, name: str) -> None:
     try:
-        tar.extract(member, target, filter="data")
+        tar.extract(member.replace(mtime=max(member.mtime, _YEAR_1980)), target, filter="data")
     except (tarfile.AbsoluteLinkError, tarfile.LinkOutsideDestinationError, KeyError):
         return  # links out of the tree (or to nothing in it) are left out: sdists of real projects hold some
     except tarfile.FilterError as error:
