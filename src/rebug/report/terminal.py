@@ -62,7 +62,7 @@ def _facts(result: Result) -> Text:
     subject, counts = result.subject, result.counts
     name = subject.package or subject.source.rpartition("/")[2]
     known = [
-        f"{clean(subject.package or subject.source.rpartition('/')[2])} {clean(subject.version)}".strip(),
+        f"{clean(name)} {clean(subject.version)}".strip(),
         f"Python {clean(subject.python)}" if subject.python else "",
         f"{counts.run} {_plural('candidate', counts.run)} in {counts.rounds} {_plural('round', counts.rounds)}",
         f"{result.seconds.total:.0f} s",
