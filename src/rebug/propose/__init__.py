@@ -10,6 +10,7 @@ from rebug.propose.regression import Regression
 from rebug.propose.sharpen import Sharpen
 from rebug.propose.shell import Shell
 from rebug.propose.snippet import Snippet
+from rebug.propose.standins import StandIns
 from rebug.propose.subclass import CallerSubclass
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "Sharpen",
     "Shell",
     "Snippet",
+    "StandIns",
     "free_proposers",
 ]
 
@@ -32,6 +34,7 @@ def free_proposers() -> list[Proposer]:
         Shell(),
         CallerSubclass(),
         EntryPoints(),
+        StandIns(),
         Assertions(),
         Sharpen(),
         Regression(),

@@ -24,7 +24,8 @@ _VALUES = {
     SymptomKind.WRONG_OUTPUT, SymptomKind.UNKNOWN, SymptomKind.RACE, SymptomKind.EXIT, SymptomKind.EXCEPTION,
     SymptomKind.LOG,
 }  # fmt: skip
-_SOURCES = {"snippet", "shell", "entry-points", "neighbour-tests", "mutate", "crossover", "environment-variations"}
+_SOURCES = {"snippet", "shell", "stand-ins", "entry-points", "neighbour-tests", "mutate", "crossover"}
+"""Proposers whose scripts assert nothing of their own."""
 _MOST = 4
 
 

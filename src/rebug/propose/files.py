@@ -144,5 +144,8 @@ def quoted(text: str) -> str:
 
 def put_first(script: str, lines: str) -> str:
     """The script with statements put before its own, after `from __future__` and the docstring."""
-    marker = "_rebug_marker = None"
-    return add_imports(script, [marker]).replace(marker, lines.rstrip("\n"), 1)
+    marker = "_here_ = None"
+    text = lines.strip("\n")
+    if re.search(r"^(?:class|def|async def) ", text, re.MULTILINE):
+        text = f"\n\n{text}\n\n"
+    return add_imports(script, [marker]).replace(marker, text, 1)

@@ -223,6 +223,8 @@ def in_process(command: Command, situation: Situation) -> str:
     if entry:
         module, _, function = entry.partition(":")
         attribute = function.partition(".")[0]
+        if attribute == "run":  # the name of this script's own helper
+            attribute, function = "run as _command", "_command" + function[3:]
         call = f"from {module} import {attribute}\n\ntry:\n    {function}()\nexcept SystemExit:\n    pass\n"
         return f"{variables}sys.argv = {[command.program, *words]!r}\n{call}"
     if is_interpreter(command) and words[:1] == ["-m"] and len(words) > 1:

@@ -53,7 +53,7 @@ def needed_files(session: Sequence[Command], situation: Situation, block: Block 
 
 
 def _content(name: str, situation: Situation, block: Block | None) -> str:
-    found = content_for(name, situation.report.blocks)
+    found = content_for(name, [b for b in situation.report.blocks if b is not block and b.kind is not BlockKind.SHELL])
     if found is None and name.endswith(".py"):
         code = [b for b in situation.report.blocks if b.kind is BlockKind.PYTHON and b is not block]
         earlier = [b for b in code if block is None or b.line < block.line]
