@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from rebug.ports import Proposer
 from rebug.propose.assertions import Assertions
+from rebug.propose.crossover import Crossover
 from rebug.propose.data_probe import DataProbe
 from rebug.propose.entry_points import EntryPoints
+from rebug.propose.environment import EnvironmentVariations
+from rebug.propose.mutate import Mutate
+from rebug.propose.neighbour_tests import NeighbourTests
 from rebug.propose.regression import Regression
 from rebug.propose.sharpen import Sharpen
 from rebug.propose.shell import Shell
@@ -16,8 +20,12 @@ from rebug.propose.subclass import CallerSubclass
 __all__ = [
     "Assertions",
     "CallerSubclass",
+    "Crossover",
     "DataProbe",
     "EntryPoints",
+    "EnvironmentVariations",
+    "Mutate",
+    "NeighbourTests",
     "Regression",
     "Sharpen",
     "Shell",
@@ -34,9 +42,13 @@ def free_proposers() -> list[Proposer]:
         Shell(),
         CallerSubclass(),
         EntryPoints(),
+        NeighbourTests(),
+        Mutate(),
+        Crossover(),
         StandIns(),
         Assertions(),
         Sharpen(),
         Regression(),
+        EnvironmentVariations(),
         DataProbe(),
     ]
