@@ -14,7 +14,7 @@ from subject_making import BUILDABLE, make_sdist, make_wheel, write_tree
 
 from rebug.errors import EnvironmentFailed
 from rebug.model import Environment, Variation
-from rebug.subject import UvEnvironments, build_plain, open_source
+from rebug.subject import UvEnvironments, build_plain, implied_extras, open_source
 from rebug.subject.pythons import Python, nearest
 from rebug.subject.recipe import Recipe
 
@@ -277,3 +277,53 @@ def test_dependencies_are_of_their_day(cache: Path) -> None:
     assert open_source("pypi:toolz", cache, as_of="2020-01-01").version == "0.10.0"
     environment = build_plain(["toolz"], python=OWN, as_of="2022-12-01", cache=cache)
     assert environment.packages == {"toolz": "0.12.0"}
+
+
+def test_an_application_that_only_lists_dependencies(stocked: Path, tmp_path: Path, cache: Path) -> None:
+    project = '[project]\nname = "shop"\nversion = "1"\ndependencies = ["help.er"]\n'
+    files = {"pyproject.toml": project, "one/__init__.py": "", "two/__init__.py": "X = 5\n"}
+    source = open_source(str(write_tree(tmp_path / "app", files)), cache)
+    environment = UvEnvironments(source, cache=cache).build(Variation())
+    assert environment.packages == {"help-er": "2.0"}
+    assert ask(environment, "two.X", "two") == "5"
+
+
+def test_a_repositorys_releases_are_its_tags(shelf: Path, tmp_path: Path, cache: Path) -> None:
+    root = write_tree(tmp_path / "made", BUILDABLE)
+
+    def git(*arguments: str, date: str = "2024-01-01T00:00:00Z") -> None:
+        named = {f"GIT_{who}_{what}": "t" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+        dated = {"GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date, "PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+        subprocess.run(["git", *arguments], cwd=root, env=named | dated, check=True)
+
+    git("init", "-q")
+    git("add", ".")
+    git("commit", "-qm", "one")
+    git("tag", "v1.4")
+    git("tag", "-a", "-m", "x", "release-1.5")
+    git("tag", "v2.0", "HEAD")
+    (root / "src/tree_made/__init__.py").write_text("ANSWER = 43\n")
+    git("commit", "-qam", "two")
+    git("tag", "not-a-version")
+    git("tag", "-a", "-m", "later", "v1.6", date="2024-09-01T00:00:00Z")
+    environments = UvEnvironments(open_source(f"file://{root}", cache), cache=cache, as_of="2024-06-01")
+    assert environments.releases() == ("1.4", "1.5", "2.0")
+    assert ask(environments.build(Variation()), "tree_made.ANSWER", "tree_made") == "43"
+    assert ask(environments.build(Variation(subject_version="1.4")), "tree_made.ANSWER", "tree_made") == "42"
+    with pytest.raises(EnvironmentFailed, match=r"no tag of version 9\.9"):
+        environments.build(Variation(subject_version="9.9"))
+
+
+@pytest.mark.parametrize(
+    ("text", "extras"),
+    [
+        ("$ pip install 'Demo_One[fast,All]==1.0'", ("all", "fast")),
+        ("requirements: demo-one[x]>=2", ("x",)),
+        ("demo-one[http]==1.0", ("http",)),
+        ("value = demo_one[key]", ()),
+        ("pip install other[fast]", ()),
+        ("pip install demo-one[" + "a" * 5000, ()),
+    ],
+)
+def test_extras_that_a_report_implies(text: str, extras: tuple[str, ...]) -> None:
+    assert implied_extras(text, "demo-one") == extras

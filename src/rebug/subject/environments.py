@@ -13,11 +13,11 @@ from packaging.version import InvalidVersion, Version
 from rebug.errors import EnvironmentFailed
 from rebug.model import Environment, Variation
 from rebug.ports import Narrator
-from rebug.subject import git, installed, layout, pythons, recipe, registry
+from rebug.subject import git, installed, layout, pythons, recipe, registry, tree
 from rebug.subject.cache import digest, once
 from rebug.subject.dates import cutoff
 from rebug.subject.recipe import Recipe
-from rebug.subject.source import Source
+from rebug.subject.source import Source, open_source
 
 _OLDER, _NEWER = 45, 15
 _STEPS = 12  # resolutions spent where the index cannot be listed
@@ -79,8 +79,7 @@ class UvEnvironments:
     def releases(self) -> Sequence[str]:
         """The subject's releases up to the cut-off date, oldest first, at most 60 around its own version.
 
-        Pre-releases only if the source is one. Empty for a directory, a repository or an archive, and when the index
-        cannot be asked.
+        Those of a repository are its tags. Pre-releases only if the source is one. Empty for a directory or an archive.
         """
         with self._lock:
             if self._releases is None:
@@ -102,60 +101,85 @@ class UvEnvironments:
         python = pythons.choose(
             variation.python or self._python or self._python_hint,
             required=bool(variation.python or self._python),
-            requires_python="" if variation.subject_version else self._source.requires_python,
+            requires_python=self._source.requires_python,
             narrate=self._narrate,
         )
-        wanted = _of_release(self._source, variation.subject_version, self._extras) or self._of_source()
-        requirements = (*self._requirements, *variation.requirements)
-        return _environment(
-            replace(wanted, python=python, requirements=requirements, setup=self._setup, as_of=self._as_of),
-            self._cache,
-            self._narrate,
+        common = Recipe(
+            python=python,
+            requirements=(*self._requirements, *variation.requirements),
+            setup=self._setup,
+            as_of=self._as_of,
         )
+        source = self._of_version(variation.subject_version)
+        wanted = self._with_subject(common, source)
+        try:
+            return _environment(wanted, self._cache, self._narrate)
+        except EnvironmentFailed:
+            # A pyproject.toml without [build-system] may belong to an application that only lists what it needs.
+            if source.kind not in {"directory", "git"} or wanted.plain or tree.about(source.root).declared:
+                raise
+            self._narrate("it cannot be built as a package; using it from its path")
+            plain = replace(common, source=source.root, content=source.content, plain=True)
+            return _environment(plain, self._cache, self._narrate)
 
-    def _of_source(self) -> Recipe:
-        source = self._source
-        nobody = pythons.Python(version="", executable=Path(), prefixes=())
+    def _with_subject(self, common: Recipe, source: Source) -> Recipe:
+        """The recipe that also installs `source`."""
         extras = f"[{','.join(self._extras)}]" if self._extras else ""
+        beside = source.root if self._setup else None  # set-up commands get a copy of the tree to work in
         if source.kind == "pypi":
-            return Recipe(
-                python=nobody,
-                package=source.package,
-                requirement=f"{source.package}{extras}=={source.version}",
-                source=source.root if self._setup else None,
-            )
+            requirement = f"{source.package}{extras}=={source.version}"
+            return replace(common, package=source.package, requirement=requirement, source=beside)
         if not source.requirement:
-            return Recipe(python=nobody, source=source.root, content=source.content, plain=True)
+            return replace(common, source=source.root, content=source.content, plain=True)
+        common = replace(common, package=source.package, content=source.content + extras)
         if Path(source.requirement).is_file():
-            return Recipe(
-                python=nobody,
-                package=source.package,
-                requirement=f"{source.package}{extras} @ {Path(source.requirement).as_uri()}",
-                content=source.content + extras,
-                source=source.root if self._setup else None,
+            return replace(
+                common, requirement=f"{source.package}{extras} @ {Path(source.requirement).as_uri()}", source=beside
             )
-        return Recipe(
-            python=nobody,
-            package=source.package,
-            requirement=f"TREE{extras}",
-            source=source.root,
-            content=source.content + extras,
-            version=source.version or git.described(source.root),
+        version = source.version or git.described(source.root)
+        return replace(common, requirement=f"TREE{extras}", source=source.root, version=version)
+
+    def _of_version(self, version: str) -> Source:
+        """The source itself, or another release of it: from its tags, else from the index."""
+        source = self._source
+        if not version or version == source.version:
+            return source
+        if source.kind == "git":
+            commit = git.releases(source.root, as_of="").get(version)
+            place = git.parse(source.spec)
+            if commit is None or place is None:
+                raise EnvironmentFailed(f"{source.spec} has no tag of version {version}")
+            return open_source(f"{place.address}@{commit}", self._cache, narrate=self._narrate)
+        if not source.package or source.kind == "directory":
+            raise EnvironmentFailed(f"{source.spec} has no releases, so version {version} cannot be installed")
+        return replace(
+            source,
+            kind="pypi",
+            version=version,
+            requirement=f"{source.package}=={version}",
+            content="",
+            root=source.root,
         )
 
     def _list(self) -> tuple[str, ...]:
         source = self._source
-        if source.kind != "pypi":
+        own = _version(source.version or git.described(source.root))
+        if source.kind == "git":
+            listed = registry.oldest_first(git.releases(source.root, as_of=self._as_of))
+        elif source.kind == "pypi":
+            listed = registry.releases(source.package, as_of=self._as_of)
+        else:
             return ()
-        own = _version(source.version)
-        listed = registry.releases(source.package, as_of=self._as_of)
-        if not listed:
+        if not listed and source.kind == "pypi":
             older = registry.step_down(source.package, source.version, as_of=self._as_of, limit=_STEPS)
             return (*reversed(older), source.version)
         known = [version for version in listed if own.is_prerelease or not _version(version).is_prerelease]
         older = tuple(version for version in known if _version(version) < own)
         newer = tuple(version for version in known if _version(version) > own)
-        return (*older[-_OLDER:], source.version, *newer[: _NEWER - 1])
+        same = tuple(version for version in known if _version(version) == own) or (source.version,) * (
+            source.kind == "pypi"
+        )
+        return (*older[-_OLDER:], *same, *newer[: _NEWER - 1])
 
 
 def build_plain(
@@ -168,17 +192,6 @@ def build_plain(
     chosen = pythons.choose(python, required=bool(python), requires_python="", narrate=narrate)
     wanted = Recipe(python=chosen, requirements=tuple(requirements), as_of=cutoff(as_of))
     return _environment(wanted, cache, narrate)
-
-
-def _of_release(source: Source, version: str, extras: Sequence[str]) -> Recipe | None:
-    """The recipe of another release from the index, None for the source itself."""
-    if not version or (source.kind == "pypi" and version == source.version):
-        return None
-    if not source.package:
-        raise EnvironmentFailed(f"{source.spec} has no releases, so version {version} cannot be installed")
-    named = f"[{','.join(extras)}]" if extras else ""
-    nobody = pythons.Python(version="", executable=Path(), prefixes=())
-    return Recipe(python=nobody, package=source.package, requirement=f"{source.package}{named}=={version}")
 
 
 def _version(text: str) -> Version:

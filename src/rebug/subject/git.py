@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
+
+from packaging.version import InvalidVersion, Version
 
 from rebug.errors import EnvironmentFailed, InputError
 from rebug.ports import Narrator
@@ -164,3 +167,26 @@ def described(root: Path) -> str:
         return "0.0.0"
     tag, distance, commit = matched.groups()
     return tag if distance == "0" else f"{tag}.post{distance}+g{commit}"
+
+
+def releases(root: Path, *, as_of: str) -> dict[str, str]:
+    """Versions that the repository's tags name, up to `as_of` (RFC 3339 in UTC, "" for all) → their commits."""
+    form = "%(refname:short)%09%(creatordate:unix)%09%(objectname)%09%(*objectname)"
+    done = _git("for-each-ref", f"--format={form}", "refs/tags", cwd=root)
+    limit = datetime.fromisoformat(as_of).timestamp() if as_of else float("inf")
+    found: dict[str, str] = {}
+    for line in done.stdout.splitlines() if done.ok else ():
+        name, moment, tag, commit = (line.split("\t") + [""] * 3)[:4]
+        version = _tagged_version(name)
+        if version and moment.isdigit() and int(moment) <= limit:
+            found[version] = commit or tag
+    return found
+
+
+def _tagged_version(tag: str) -> str:
+    """The version in a tag such as v1.2, release-1.2 or package/1.2.0rc1, "" when it holds none."""
+    matched = re.search(r"(?:^|[^0-9.])(\d{1,6}(?:\.\d{1,8}){1,4}[0-9A-Za-z.+-]{0,30})\Z", tag)
+    try:
+        return str(Version(matched.group(1))) if matched else ""
+    except InvalidVersion:
+        return ""

@@ -25,6 +25,7 @@ _BUILD_TOOLS = (
 )
 _SETUPTOOLS_WITH_PKG_RESOURCES = "setuptools<81"
 _OLD_SETUP = re.compile(r"pkg_resources|use_2to3|setuptools\.command\.test|No module named 'distutils")
+_LISTS = ("requirements.txt", "requirements/base.txt", "requirements/requirements.txt")
 _FAR = "2100-01-01T00:00:00Z"
 _SETUP_SECONDS = 1800
 
@@ -92,10 +93,10 @@ def _wanted(recipe: Recipe, path: Path) -> list[str]:
     subject = recipe.requirement.replace("TREE", str(path / "tree"))
     arguments = ["--", *([subject] if subject else []), *recipe.requirements]
     if recipe.plain:
-        for name in ("requirements.txt", "requirements/base.txt", "requirements/requirements.txt"):
-            if (path / "tree" / name).is_file():
-                arguments = ["-r", str(path / "tree" / name), *arguments]
-                break
+        listed = [path / "tree" / name for name in _LISTS if (path / "tree" / name).is_file()]
+        if not listed and tree.about(path / "tree").installable:
+            listed = [path / "tree" / "pyproject.toml"]
+        arguments = [part for file in listed[:1] for part in ("-r", str(file))] + arguments
     return arguments if len(arguments) > 1 else []
 
 
@@ -163,7 +164,12 @@ def _failure(recipe: Recipe, failures: Sequence[uv.Outcome]) -> EnvironmentFaile
     built = next((failure for failure in failures if failure.build), None)
     if built is not None:
         return EnvironmentFailed(f"{subject} could not be built for Python {recipe.python.version}", built.detail)
-    if last.unknown and recipe.requirement and recipe.source is None and f"of {recipe.package}" in last.stderr:
+    if (
+        last.unknown
+        and recipe.requirement
+        and recipe.source is None
+        and f"of {recipe.package}" in " ".join(last.stderr.split())
+    ):
         return registry.refusal(last, recipe.requirement, as_of="")
     reason = " ".join(last.detail.split())[:400]
     return EnvironmentFailed(

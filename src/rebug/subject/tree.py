@@ -45,7 +45,9 @@ class About:
     version: str = ""
     requires_python: str = ""
     installable: bool = False
-    modules: tuple[str, ...] = ()
+    declared: bool = (
+        False  # it says how it is built; else it may as well be an application that only lists dependencies
+    )
 
 
 def files(root: Path) -> list[str]:
@@ -98,14 +100,20 @@ def about(root: Path) -> About:
         version=version if version and not version.startswith(("attr:", "file:")) else "",
         requires_python=requires or _setup_py(root, "python_requires"),
         installable=_installable(root, project),
+        declared=_legacy(root) or "build-system" in project,
     )
 
 
 def _installable(root: Path, project: dict[str, object]) -> bool:
-    if (root / "setup.py").is_file() or (root / "setup.cfg").is_file():
+    if _legacy(root):
         return True
     # A pyproject.toml that only configures tools belongs to an application that is not a package.
     return "project" in project or "build-system" in project or "poetry" in _table(project, "tool")
+
+
+def _legacy(root: Path) -> bool:
+    setup = _setup_cfg(root / "setup.cfg")  # one that only configures tools has no name
+    return (root / "setup.py").is_file() or "name" in setup
 
 
 def _walked(root: Path) -> list[str]:
