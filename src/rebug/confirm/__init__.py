@@ -2,8 +2,9 @@
 
 from rebug.confirm.confirmer import Confirmer
 from rebug.confirm.explain import explanation
+from rebug.confirm.guard import guard
 from rebug.confirm.header import ScriptSource
-from rebug.confirm.standalone import guard, standalone, surroundings, up_to_failure
+from rebug.confirm.standalone import standalone, surroundings
 from rebug.confirm.statistics import repeats, wilson
 
 __all__ = [
@@ -14,6 +15,5 @@ __all__ = [
     "repeats",
     "standalone",
     "surroundings",
-    "up_to_failure",
     "wilson",
 ]

@@ -62,7 +62,7 @@ class Confirmer:
         script, repeated = "", repeats(0, 0)
         doubts: tuple[str, ...] = ("it was not run",)
         for cut in (True, False):
-            script = standalone(trial, self.symptom, self.source, environment, cut=cut)
+            script = standalone(trial, self.symptom, self.source, environment, modules=self.index.modules, cut=cut)
             repeated, doubts = self._repeat(trial.candidate, script, environment, deadline)
             if not doubts:
                 break

@@ -155,13 +155,15 @@ def _asserted_value(
     shown = "\n".join([observation.stdout, observation.stderr, failure.message if failure else "", candidate.actual])
     told = any(_tells(value, shown) for value in symptom.actual)
     wanted = any(_tells(value, candidate.expected) for value in symptom.expected)
+    another = not told and any(value.exact for value in symptom.actual)  # wrong, but not the wrong value reported
     distance = {
-        Basis.REPORT: 0.0 if told or wanted else 0.25,
+        Basis.REPORT: 0.4 if another else 0.0 if told or wanted else 0.25,
         Basis.SCRIPT: 0.05,
         Basis.REGRESSION: (0.0 if told else 0.1) if symptom.good_versions else 0.5,
         Basis.MODEL: 0.1 if told else 0.6,
     }.get(candidate.basis, 1.0)
-    reasons = () if distance <= TOLERANCE else ("nothing but the script itself says that the value is wrong",)
+    doubt = "the wrong value is not the one reported" if another else "only the script says that the value is wrong"
+    reasons = () if distance <= TOLERANCE else (doubt,)
     return Evidence(
         shown=True,
         failing=True,
