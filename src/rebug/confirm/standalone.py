@@ -23,7 +23,10 @@ def standalone(
     modules: Sequence[str],
     cut: bool,
 ) -> str:
-    """The contract script for a trial; `modules` are the subject's import names. `cut` drops the statements that never ran because of the failure."""
+    """The contract script for a trial; `modules` are the subject's import names.
+
+    `cut` drops the statements that never ran because of the failure.
+    """
     candidate = trial.candidate
     failed_at = failing_statement(candidate.script, trial.observation.script_line)
     hook = guard(trial, symptom, modules, armed=failed_at is not None)
