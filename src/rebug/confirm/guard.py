@@ -35,7 +35,8 @@ def guard(trial: Trial, symptom: Symptom, modules: Sequence[str], *, armed: bool
         return _hook(like, f"kind.__name__ == {right!r}")
     if not armed or not modules:
         return _hook(like, "")
-    return _hook(like, f"kind.__name__ != {failure.name!r} and _answered(error, trace)", _answered(modules))
+    another = f"kind.__name__ != {failure.name!r} and " if message else ""  # not the same with other words
+    return _hook(like, f"{another}_answered(error, trace)", _answered(modules))
 
 
 def telling(failure: Failure) -> str:
