@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
 import uuid
@@ -104,12 +103,16 @@ def job(
 def nothing_left_behind(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     place = tmp_path_factory.mktemp("temp")
     monkeypatch.setattr(tempfile, "tempdir", str(place))
-    mounts, descriptors = mount_points(), len(os.listdir("/proc/self/fd"))
+    mounts, descriptors = mount_points(), open_descriptors()
     yield
     assert marked_processes() == []
     assert list(place.iterdir()) == []
     assert mount_points() == mounts
-    assert len(os.listdir("/proc/self/fd")) <= descriptors
+    assert open_descriptors() <= descriptors
+
+
+def open_descriptors() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
 
 
 def mount_points() -> int:

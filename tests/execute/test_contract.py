@@ -1,4 +1,4 @@
-"""What every sandbox backend has to hold, whatever the candidate does. `none` skips what it cannot stop, and says so."""
+"""What every sandbox backend has to hold, whatever the candidate does. `none` skips what it cannot stop."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_home_and_temporary_files_are_private_and_writable(run: Run) -> None:
     assert run(textwrap.dedent(script)).stdout == "True ['x']\n['here', 'repro.py']\n"
 
 
-# ---------------------------------------------------------------------------------------------------------- secrets, host
+# -------------------------------------------------------------------------------------------------------- secrets, host
 
 
 def test_secrets_of_the_host_are_out_of_reach(sandbox: Sandbox, run: Run, tmp_path: Path) -> None:
@@ -87,7 +87,8 @@ def test_secrets_of_the_host_are_out_of_reach(sandbox: Sandbox, run: Run, tmp_pa
     script = f"""
         import os, pathlib
         home = {str(Path.home())!r}
-        for path in ("/etc/shadow", home + "/.ssh", home + "/.bashrc", {str(secret)!r}, "/root/.ssh", "/proc/1/root/etc/shadow"):
+        proc = "/proc/1/root/etc/shadow"
+        for path in ("/etc/shadow", home + "/.ssh", home + "/.bashrc", {str(secret)!r}, "/root/.ssh", proc):
             try:
                 os.stat(path)
                 print("found", path)
@@ -118,7 +119,8 @@ def test_the_host_cannot_be_written(sandbox: Sandbox, run: Run, subject: Path) -
     before = (subject / "mod.py").read_text()
     script = f"""
         import pathlib, pkg.mod, sys
-        for path in (pkg.mod.__file__, sys.prefix + "/x", "/usr/x", "/etc/x", "/x", "/dev/x", {str(Path.home() / "rebug-x")!r}):
+        home = {str(Path.home() / "rebug-x")!r}
+        for path in (pkg.mod.__file__, sys.prefix + "/x", "/usr/x", "/etc/x", "/x", "/dev/x", home):
             try:
                 pathlib.Path(path).write_text("overwritten")
                 print("wrote", path)
@@ -190,12 +192,19 @@ def test_kill_everything(sandbox: Sandbox, run: Run) -> None:
 
 def test_killing_its_siblings(sandbox: Sandbox, run: Run) -> None:
     isolated(sandbox, "the script can kill the user's processes")
-    script = "import os\nfor pid in range(1, 50):\n    try:\n        pid != os.getpid() and os.kill(pid, 9)\n    except OSError: pass\nprint('alive')"
+    script = (
+        "import os\nfor pid in range(1, 50):\n    try:\n"
+        "        pid != os.getpid() and os.kill(pid, 9)\n    except OSError: pass\n"
+        "print('alive')"
+    )
     assert run(script).stdout == "alive\n"
 
 
 def test_ignoring_sigterm_does_not_help(run: Run) -> None:
-    script = "import signal, time\nfor n in (15, 2, 1, 3):\n    signal.signal(n, signal.SIG_IGN)\nprint('on', flush=True)\ntime.sleep(60)"
+    script = (
+        "import signal, time\nfor n in (15, 2, 1, 3):\n    signal.signal(n, signal.SIG_IGN)\n"
+        "print('on', flush=True)\ntime.sleep(60)"
+    )
     seen = run(script, wall_seconds=1.0)
     assert (seen.ended, seen.limit, seen.stdout) == (Ended.TIMED_OUT, "wall", "on\n")
     assert seen.seconds < 8
@@ -217,14 +226,20 @@ def test_a_hang_in_c_code_shows_where_it_is(run: Run) -> None:
 
 
 def test_a_waiting_task_shows_where_it_waits(run: Run) -> None:
-    script = "import asyncio\nasync def inner():\n    await asyncio.Event().wait()\nasync def main():\n    await inner()\nasyncio.run(main())"
+    script = (
+        "import asyncio\nasync def inner():\n    await asyncio.Event().wait()\n"
+        "async def main():\n    await inner()\nasyncio.run(main())"
+    )
     seen = run(script, wall_seconds=1.0)
     tasks = [frames for name, frames in seen.stacks if name.startswith("task ")]
     assert [[frame.function for frame in frames[:2]] for frames in tasks] == [["main", "inner"]]
 
 
 def test_all_threads_are_shown(run: Run) -> None:
-    script = "import threading, time\ndef wait():\n    time.sleep(60)\nthreading.Thread(target=wait, name='worker').start()\nwait()"
+    script = (
+        "import threading, time\ndef wait():\n    time.sleep(60)\n"
+        "threading.Thread(target=wait, name='worker').start()\nwait()"
+    )
     seen = run(script, wall_seconds=1.0)
     assert {name for name, _ in seen.stacks} == {"MainThread", "worker"}
 
@@ -269,12 +284,19 @@ def test_memory_of_one_process(run: Run) -> None:
 
 
 def test_memory_of_a_tree(run: Run) -> None:
-    script = "import os, time\nfor _ in range(6):\n    if os.fork() == 0:\n        held = bytearray(b'x') * (30 << 20)\n        time.sleep(20)\ntime.sleep(20)"
+    script = (
+        "import os, time\nfor _ in range(6):\n    if os.fork() == 0:\n"
+        "        held = bytearray(b'x') * (30 << 20)\n        time.sleep(20)\ntime.sleep(20)"
+    )
     assert run(script, memory_bytes=120 * MIB).limit == "memory"
 
 
 def test_memory_shared_after_a_fork_counts_once(run: Run) -> None:
-    script = "import os, time\nheld = bytearray(b'x') * (60 << 20)\nfor _ in range(4):\n    if os.fork() == 0:\n        time.sleep(0.4)\n        os._exit(0)\nfor _ in range(4):\n    os.wait()"
+    script = (
+        "import os, time\nheld = bytearray(b'x') * (60 << 20)\nfor _ in range(4):\n"
+        "    if os.fork() == 0:\n        time.sleep(0.4)\n        os._exit(0)\n"
+        "for _ in range(4):\n    os.wait()"
+    )
     seen = run(script, memory_bytes=160 * MIB)
     assert (seen.ended, seen.exit) == (Ended.EXITED, 0)
 
@@ -288,7 +310,11 @@ def test_an_absurd_allocation_is_a_memory_error(run: Run) -> None:
 def test_disk_full(sandbox: Sandbox, run: Run, place: str) -> None:
     if place != ".":
         isolated(sandbox, "only the working directory is measured")
-    script = f"import time\nwith open({place!r} + '/big', 'wb') as file:\n    for _ in range(400):\n        file.write(b'x' * (1 << 20))\n        file.flush()\ntime.sleep(20)"
+    script = (
+        f"import time\nwith open({place!r} + '/big', 'wb') as file:\n"
+        f"    for _ in range(400):\n        file.write(b'x' * (1 << 20))\n"
+        f"        file.flush()\ntime.sleep(20)"
+    )
     seen = run(script, disk_bytes=16 * MIB)
     assert (seen.ended, seen.limit) == (Ended.LIMITED, "disk")
 
@@ -322,7 +348,7 @@ def test_no_core_file(run: Run) -> None:
 
 def test_a_program_that_is_not_there(sandbox: Sandbox) -> None:
     done = sandbox.run(Command(argv=["/nowhere/python"], variables={MARK: "1"}))
-    assert done.exit == 127 or done.exit == 1
+    assert done.exit in (1, 127)
     assert b"/nowhere/python" in done.stderr
 
 

@@ -1,15 +1,15 @@
-# ruff: noqa: PLC0415, PTH100, PTH120, PTH123, PTH208, SIM105, UP036
-# (imports come late and few, and versions asked for are those of the interpreter this runs in: see below)
 """Runs a script as `__main__` in the subject's interpreter and tells what it saw.
 
-This one file runs under every Python from 3.8 on, inside the sandbox, with the standard library only: it stays free of
-newer syntax and of imports of rebug. `python harness.py SIGNAL ROOTS SCRIPT ARG…` behaves as `python SCRIPT ARG…` would,
-down to the exit status. What it sees goes at once, one JSON object a line, to the descriptor in REBUG_RECORD_FD, so that
+This one file runs under every Python from 3.8 on, inside the sandbox, with the standard library only: it has no newer
+syntax and no import of rebug. `python harness.py SIGNAL ROOTS SCRIPT ARG…` behaves as `python SCRIPT ARG…` would,
+down to the exit status. What it sees goes at once, a JSON object a line, to the descriptor in REBUG_RECORD_FD, so that
 a record survives whatever ends the process; the reader treats every line as untrusted.
 
 It imports as little as it can, and hooks `logging` and `threading` only when the script imports them: a module that is
 already loaded, a thread or an open descriptor more would be a difference from the plain run.
 """
+# ruff: noqa: PLC0415, PTH100, PTH120, PTH123, PTH208, SIM105, UP036
+# (imports come late and few, and versions asked for are those of the interpreter this runs in)
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # ruff: noqa: PTH123, PTH208 - it starts once for every run: pathlib alone would double its time
-"""Keeps one process tree that runs without a sandbox, and ends all of it: `nanny.py STATUS_FD LIMITS -- ARGV`.
+"""Keeps one process tree that runs without a sandbox, and ends all of it: `nanny.py STATUS_FD PARENT PLACE LIMITS ARGV`.
 
 Started by rebug.execute.bare with the host's interpreter in isolated mode. As the tree's *subreaper* it inherits every
-daemon that forks away from it, so nothing escapes the final kill; it dies with rebug, taking the tree along.
+daemon that forks away from it, so nothing escapes the final kill; it dies with rebug, taking the tree and its
+directory PLACE along.
 """
 
 from __future__ import annotations
@@ -92,22 +93,36 @@ def become(argv: list[str], limits: dict[str, str], status: int) -> None:
 
 
 def main() -> None:
-    status, limits, argv = int(sys.argv[1]), dict(pair.split("=") for pair in sys.argv[2].split(",")), sys.argv[4:]
+    status, parent, argv = int(sys.argv[1]), int(sys.argv[2]), sys.argv[5:]
+    limits = dict(pair.split("=") for pair in sys.argv[4].split(","))
     libc = ctypes.CDLL(None)
     libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD, signal.SIGTERM, signal.SIGINT})
     libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+    if os.getppid() != parent:  # it died before it was watched
+        return
     child = os.fork()
     if child == 0:
         become(argv, limits, status)
-    for descriptor in range(3, 64):  # the record's pipe is the tree's alone: its end must be seen
-        if descriptor != status:
-            with suppress(OSError):
-                os.close(descriptor)
-    os.write(status, b'{"child-pid": %d}\n' % child)
-    result = wait_for(child)
-    end_all()
-    os.write(status, result)
+    try:
+        for descriptor in range(3, 64):  # the record's pipe is the tree's alone: its end must be seen
+            if descriptor != status:
+                with suppress(OSError):
+                    os.close(descriptor)
+        tell(status, b'{"child-pid": %d}\n' % child)
+        result = wait_for(child)
+    finally:
+        end_all()
+    tell(status, result)
+    if os.getppid() != parent:  # nobody else is left to remove its files
+        import shutil  # noqa: PLC0415 - as rare as it is slow to load
+
+        shutil.rmtree(sys.argv[3], ignore_errors=True)
+
+
+def tell(status: int, line: bytes) -> None:
+    with suppress(BrokenPipeError):  # rebug is gone; the signal that says so is on its way
+        os.write(status, line)
 
 
 main()
