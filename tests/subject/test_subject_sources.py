@@ -87,7 +87,17 @@ def test_an_unknown_release_names_no_traceback(shelf: Path, cache: Path) -> None
 
 
 @pytest.mark.parametrize(
-    "spec", ["pypi:", "pypi:a b c", "pypi:x @ file:///etc", "/no/such/place", "", "x" * 5000, "-upload"]
+    "spec",
+    [
+        "pypi:",
+        "pypi:a b c",
+        "pypi:x @ file:///etc",
+        "pypi:x; python_version < '3'",
+        "/no/such/place",
+        "",
+        "x" * 5000,
+        "-upload",
+    ],
 )
 def test_an_unusable_spec_is_an_input_error(spec: str, cache: Path) -> None:
     with pytest.raises(InputError):
@@ -170,6 +180,21 @@ def test_archives_cannot_write_outside(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.rglob("slipped.py") if not path.is_relative_to(target)] == []
 
 
+def test_links_within_the_tree_are_kept(tmp_path: Path) -> None:
+    top = tarfile.TarInfo("./")
+    top.type = tarfile.DIRTYPE
+    hard = tarfile.TarInfo("hard.py")
+    hard.type, hard.linkname = tarfile.LNKTYPE, "a/b.py"
+    archive = tar_of(
+        tmp_path / "a.tar.gz", (top, b""), (tarfile.TarInfo("a/b.py"), b"x"), link("l", "a/b.py"), (hard, b"")
+    )
+    target = tmp_path / "target"
+    target.mkdir()
+    unpack(archive, target)
+    assert (target / "l").is_symlink()
+    assert [(target / name).read_bytes() for name in ("a/b.py", "l", "hard.py")] == [b"x"] * 3
+
+
 def test_devices_and_outward_links_are_left_out(tmp_path: Path) -> None:
     device = tarfile.TarInfo("dev")
     device.type = tarfile.CHRTYPE
@@ -215,3 +240,10 @@ def test_cut_off_dates() -> None:
     assert cutoff("2024-05-31T12:00:00+02:00") == "2024-05-31T10:00:00Z"
     with pytest.raises(InputError, match="not a date"):
         cutoff("last week")
+
+
+def test_a_cache_that_cannot_be_written_says_so(shelf: Path, tmp_path: Path) -> None:
+    make_wheel(shelf, "demo-one", "1.0", {"demo_one.py": ""})
+    (tmp_path / "file").write_text("")
+    with pytest.raises(EnvironmentFailed, match="cannot be written"):
+        open_source("pypi:demo-one==1.0", tmp_path / "file" / "cache")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import ssl
 import stat
@@ -115,12 +116,48 @@ def _untar(archive: Path, target: Path, bounds: Bounds) -> None:
 
 
 def _extract(tar: tarfile.TarFile, member: tarfile.TarInfo, target: Path, name: str) -> None:
-    try:
-        tar.extract(member.replace(mtime=max(member.mtime, _YEAR_1980)), target, filter="data")
-    except (tarfile.AbsoluteLinkError, tarfile.LinkOutsideDestinationError, KeyError):
-        return  # links out of the tree (or to nothing in it) are left out: sdists of real projects hold some
-    except tarfile.FilterError as error:
-        raise InputError(f"{name} cannot be unpacked: {error}") from error
+    """Write one member. tarfile's own filters would do, but Pythons before 3.11.4 do not have them."""
+    root = target.resolve()
+    path = root / _inside(member.name, name)
+    if path == root:  # "./", as `tar -C DIR .` writes it
+        return
+    if not path.parent.resolve().is_relative_to(root):
+        raise InputError(f"{name} cannot be unpacked: {member.name!r} lies outside of it")
+    if member.isdir():
+        path.mkdir(parents=True, exist_ok=True)
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if member.isfile():
+        path.unlink(missing_ok=True)  # never through a link that an earlier member made
+        packed = tar.extractfile(member)
+        assert packed is not None
+        with packed, path.open("wb") as out:
+            shutil.copyfileobj(packed, out)
+        path.chmod(0o755 if member.mode & stat.S_IXUSR else 0o644)
+        modified = max(member.mtime, _YEAR_1980)
+        os.utime(path, (modified, modified))
+        return
+    _link(member, path, root)
+
+
+def _link(member: tarfile.TarInfo, path: Path, root: Path) -> None:
+    """Make a link; one out of the tree, or to nothing in it, is left out: sdists of real projects hold some."""
+    aim = path.parent / member.linkname if member.issym() else root / member.linkname
+    if member.linkname.startswith("/") or not aim.resolve().is_relative_to(root) or path.is_dir():
+        return
+    path.unlink(missing_ok=True)
+    if member.issym():
+        path.symlink_to(member.linkname)
+    elif aim.is_file():
+        shutil.copyfile(aim, path)
+
+
+def _inside(member: str, name: str) -> PurePosixPath:
+    """A member's path below the target. Raises InputError for one that leaves it."""
+    inside = PurePosixPath(member.replace("\\", "/"))
+    if inside.is_absolute() or ".." in inside.parts or ":" in member.split("/", maxsplit=1)[0]:
+        raise InputError(f"{name} cannot be unpacked: {member!r} lies outside of it")
+    return inside
 
 
 def _unzip(archive: Path, target: Path, bounds: Bounds) -> None:
@@ -130,10 +167,7 @@ def _unzip(archive: Path, target: Path, bounds: Bounds) -> None:
             meter.file(info.filename)
             if stat.S_ISLNK(info.external_attr >> 16):
                 continue
-            inside = PurePosixPath(info.filename.replace("\\", "/"))
-            if inside.is_absolute() or ".." in inside.parts or ":" in info.filename.split("/")[0]:
-                raise InputError(f"{archive.name} cannot be unpacked: {info.filename!r} lies outside of it")
-            path = target / inside
+            path = target / _inside(info.filename, archive.name)
             if info.is_dir():
                 path.mkdir(parents=True, exist_ok=True)
                 continue
