@@ -1,0 +1,36 @@
+from rebug.model import Critique, Ended, Loss, Observation, Role, Stage, Trial, Verdict
+from rebug.search import fingerprint, parents, rank
+from tests.search.conftest import candidate
+
+
+def trial(number: int, loss: float, signature: str, script: str = "x = 1\n", role: Role = Role.ATTEMPT) -> Trial:
+    return Trial(
+        candidate=candidate(script, id=f"c{number:04d}", role=role),
+        observation=Observation(ended=Ended.EXITED, exit=0),
+        loss=Loss(total=loss, stage=Stage.INSIDE),
+        verdict=Verdict.REFUTED,
+        critique=Critique(shows=""),
+        signature=signature,
+    )
+
+
+def test_parents_are_the_best_and_the_best_others_with_other_signatures() -> None:
+    trials = [trial(1, 0.5, "a"), trial(2, 0.4, "a"), trial(3, 0.7, "b"), trial(4, 0.6, "c"), trial(5, 0.9, "d")]
+    assert [kept.candidate.id for kept in parents(trials, 3)] == ["c0002", "c0004", "c0003"]
+
+
+def test_the_shorter_of_two_equals_comes_first() -> None:
+    trials = [trial(1, 0.5, "a", "x = 1\ny = 2\n"), trial(2, 0.5, "b", "x = 1\n")]
+    assert [ranked.candidate.id for ranked in rank(trials)] == ["c0002", "c0001"]
+
+
+def test_equal_results_are_shown_once() -> None:
+    assert len(rank([trial(1, 0.5, "a"), trial(2, 0.5, "a"), trial(3, 0.5, "b")])) == 2
+
+
+def test_fingerprints_ignore_layout_comments_and_docstrings() -> None:
+    one = candidate('def f():\n    """Text."""\n    return 1\n')
+    two = candidate("def f():  # why\n\n    return 1\n")
+    assert fingerprint(one) == fingerprint(two)
+    assert fingerprint(one) != fingerprint(candidate("def f():\n    return 2\n"))
+    assert fingerprint(candidate("(: broken")) != fingerprint(candidate("(: other"))
