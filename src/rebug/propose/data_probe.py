@@ -22,8 +22,9 @@ from rebug.propose.entry_points import EntryPoints, stated_requirements
 from rebug.propose.formats import SEEDS, guess
 from rebug.propose.frames import chain, is_stdlib, places, subject_places
 from rebug.propose.literals import message_pattern
-from rebug.propose.neighbour_tests import examples_with_line
+from rebug.propose.neighbour_tests import entered_classes, examples_with_line
 from rebug.propose.repair import programs
+from rebug.propose.sequences import MARK, sequence_programs, unrolled
 from rebug.propose.templates import Template, filled, literal, template_of
 from rebug.propose.workshop import Workshop
 
@@ -33,7 +34,7 @@ SECONDS = 8.0
 _PER_ROUND = 3
 _MOST_RUNS = 60_000
 _HITS = 6  # of one probe that become candidates
-_SEEDS = 40
+_SEEDS = 80
 _IMPORT = "from rebug.propose.probe_values import Mutator, reductions, source, swap\n"
 _FUTURE = "from __future__ import annotations\n"
 _SOURCE = inspect.getsource(probe_values) + inspect.getsource(prober).replace(_IMPORT, "").partition(_FUTURE)[2]
@@ -72,7 +73,7 @@ def _found(situation: Situation) -> Iterator[Candidate]:
     for trial in situation.trials:
         if trial.candidate.role is Role.PROBE and (plan := plan_of(trial.candidate.script)) is not None:
             for hit in hits_of(trial.observation.stdout)[:_HITS]:
-                script = filled(str(plan["template"]), _safe(hit.get("values")))
+                script = unrolled(filled(str(plan["template"]), _safe(hit.get("values"))))
                 if script and fingerprint(script) not in tried:
                     tried.add(fingerprint(script))
                     yield _attempt(trial, script, hit)
@@ -148,6 +149,10 @@ def _bases(workshop: Workshop) -> Iterator[tuple[str, str]]:
     yield from (
         (t.candidate.script, "an earlier attempt") for t in situation.parents if t.candidate.role is Role.ATTEMPT
     )
+    for owner, use in entered_classes(workshop):
+        yield from (
+            (text, f"some sequence of calls on {owner.name}") for text in sequence_programs(workshop, owner, use)
+        )
     yield from (
         (text, "an example ended by the reporter's own line") for text in islice(examples_with_line(workshop), 6)
     )
@@ -195,16 +200,22 @@ def plan_for(workshop: Workshop, template: Template) -> dict[str, object]:
         "format": kind,
         "words": _words(workshop),
         "documents": documents,
-        "weights": [12.0 if n in documents else 1.0 for n in range(len(template.values))],
+        "weights": [_weight(template, n, n in documents) for n in range(len(template.values))],
         "lines": _lines(workshop, kind),
         "numbers": [ast.literal_eval(n) for n in known.numbers if not re.match(r"-?0\d", n)][:12],
         "constants": _constants(known.spans),
         "typed": bool(any(template.files)) or bool(kind in prober.VALIDATORS),
         "seeds": _seeds(workshop, template, kind),
+        "types": [type(_value(text)).__name__ for text in template.values],
         "seconds": SECONDS,
         "most": _MOST_RUNS,
         "seed": situation.rng.getrandbits(32),
     }
+
+
+def _weight(template: Template, number: int, document: bool) -> float:
+    """How often a value is the one to be changed: documents and orders of steps more often than single words."""
+    return 12.0 if document else 3.0 if f"{MARK}DATA_{number}:" in template.text else 1.0
 
 
 def _words(workshop: Workshop) -> list[str]:
@@ -289,6 +300,10 @@ def _seeds(workshop: Workshop, template: Template, kind: str) -> list[tuple[obje
     lines = "".join(f"{line}\n" for line in _lines(workshop, kind)[:12])
     texts = [*workshop.known.data, *([lines] if lines else []), *SEEDS.get(kind, ()), *_literals_of_tests(workshop)]
     seeds = [originals]
+    if MARK in template.text:  # orders of the steps: each alone, each pair
+        count = template.text.count(" step == ")
+        orders = [[n] for n in range(count)] + [[m, n] for m in range(count) for n in range(count) if m != n]
+        seeds += [([*order], *originals[1:]) for order in orders if isinstance(originals[0], list)]
     chosen = _documents(template) or [n for n, value in enumerate(originals) if isinstance(value, str)][:3]
     others = dict.fromkeys([*texts, *(span for span in workshop.known.spans if len(span) < 200 and not _is_code(span))])
     for position in chosen:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 from rebug.model import BlockKind, Candidate, Hypothesis
 from rebug.ports import Index, Situation, Symbol
@@ -13,6 +15,7 @@ from rebug.propose.synthesis import Made, merged
 from rebug.propose.workshop import Workshop
 
 _MOST = 16
+_PER_SYMBOL, _PER_PRIVATE = 6, 2
 _MOST_BESIDE_CODE = 6  # when the report has code of its own, which says more
 _DUNDER = {
     "__init__": "{cls}({args})",
@@ -113,12 +116,27 @@ def from_line(workshop: Workshop, caller: Place | None, entry: Place) -> Iterato
     """The reporter's own calling line with everything it needs around it."""
     code = caller.frame.code if caller else ""
     if code.startswith(("import ", "from ")):
-        yield workshop.program([code]), f"Importing as the reporter does (`{code}`) fails."
+        lines = [*arguments_given(workshop.situation, caller.frame.file if caller else ""), code]
+        yield workshop.program(lines), f"Importing as the reporter does (`{code}`) fails."
     line = free_of_self(statement(code))
     if not line or entry.symbol is None:
         return
     for objects in receivers(workshop, line, entry.symbol):
         yield workshop.program([line], objects=objects), f"The reporter's own line `{line.splitlines()[0]}` is enough."
+
+
+def arguments_given(situation: Situation, file: str) -> list[str]:
+    """The command line that the report shows for a program, as a statement; none when it shows none."""
+    program = file.replace("\\", "/").rpartition("/")[2].removesuffix(".exe")
+    for block in situation.report.blocks:
+        for line in block.text.splitlines()[:40] if program else ():
+            words = line.strip().lstrip("$%> ").split("#")[0]
+            if words.startswith(f"{program} "):
+                try:
+                    return [f"sys.argv = {shlex.split(words)!r}"]
+                except ValueError:
+                    return []
+    return []
 
 
 def receivers(workshop: Workshop, line: str, symbol: Symbol) -> Iterator[dict[str, Symbol]]:
@@ -148,8 +166,8 @@ def direct(workshop: Workshop, place: Place) -> Iterator[tuple[str, str]]:
     if symbol.kind == "module" or place.frame.function == "<module>":
         yield workshop.program([f"import {symbol.module}"]), f"Importing {symbol.module} fails."
         return
-    for public in (symbol, *callers(workshop, symbol)):
-        yield from call(workshop, public)
+    for public in (*callers(workshop, symbol), symbol):
+        yield from islice(call(workshop, public), _PER_SYMBOL if public.public else _PER_PRIVATE)
 
 
 def callers(workshop: Workshop, symbol: Symbol) -> list[Symbol]:

@@ -173,9 +173,9 @@ def change_statements(script: str, tree: ast.Module, rng: random.Random) -> Chan
         return _whole([*before, *second, *between, *text, *lines[other[1] :]]), f"`{shown}` is done later"
     if kind == 3:
         return _whole([*before, "for _ in range(100):", *indented, *after]), f"`{shown}` is done a hundred times"
-    threads = ["def work():", *indented, "threads = [threading.Thread(target=work) for _ in range(8)]",
-               "for thread in threads:", "    thread.start()", "for thread in threads:", "    thread.join()"]  # fmt: skip
-    return _whole([*before, "import threading", *threads, *after]), f"`{shown}` is done by eight threads at once"
+    threads = ["def work():", *indented, "threads = [threading.Thread(target=work) for _ in range(8)]"]
+    threads += ["for thread in threads:", "    thread.start()", "for thread in threads:", "    thread.join()"]
+    return _whole([*before, "import threading", *threads, *after]), f"`{shown}` is done by eight threads"
 
 
 def _whole(lines: Sequence[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 import textwrap
 from collections.abc import Iterable, Iterator
@@ -169,10 +170,32 @@ def examples_with_line(workshop: Workshop) -> Iterator[str]:
                 continue
             near = index.nearest_tests(f"{owner.name} {workshop.query()}", 40)
             programs = [*documented(workshop), *(text for test in near if (text := inlined(test)))]
-            yield from _ended(programs, owner, line or _use(entry.symbol, owner))
+            yield from _ended(programs, owner, line or use_of(entry.symbol, owner))
 
 
-def _use(symbol: Symbol | None, owner: Symbol) -> str:
+def entered_classes(workshop: Workshop) -> Iterator[tuple[Symbol, str]]:
+    """(class, statement on `it`) for every class whose method the stack enters first."""
+    index = workshop.situation.index
+    for failure in chain(workshop.situation.symptom):
+        for caller, entry in entries(places(failure, index)):
+            owner = owner_class(index, entry.symbol) if entry.symbol else None
+            if owner is None:
+                continue
+            line = free_of_self(statement(caller.frame.code)) if caller else ""
+            shown = [
+                ended for name in _variables(line) if (ended := _only_call(re.sub(rf"\b{name}\b", "it", line), "it"))
+            ]
+            yield owner, next(iter(shown), use_of(entry.symbol, owner))
+
+
+def _variables(line: str) -> list[str]:
+    """Names in a line that may stand for an object."""
+    tree = parse(line)
+    names = [n.id for n in ast.walk(tree) if isinstance(n, ast.Name)] if tree else []
+    return [n for n in dict.fromkeys(names) if not n[:1].isupper() and n not in dir(builtins)]
+
+
+def use_of(symbol: Symbol | None, owner: Symbol) -> str:
     """How a method without required arguments is called on an object `it`."""
     plain = {"__str__": "str(it)", "__repr__": "repr(it)", "__iter__": "list(it)", "__len__": "len(it)"}
     if symbol is None or symbol == owner:
@@ -185,12 +208,7 @@ def _ended(programs: Iterable[str], owner: Symbol, line: str) -> Iterator[str]:
         made = re.search(rf"^([a-z_]\w*) = (?:[\w.]+\.)?{re.escape(owner.name)}\(", program, re.MULTILINE)
         if made is None:
             continue
-        tree = parse(line)
-        names = [n.id for n in ast.walk(tree) if isinstance(n, ast.Name)] if tree else []
-        given = [
-            name for name in names if not name[:1].isupper() and name not in {"str", "repr", "list", "len", "print"}
-        ]
-        for name in dict.fromkeys(given):
+        for name in _variables(line):
             ended = _only_call(re.sub(rf"\b{re.escape(name)}\b", made[1], line), made[1])
             if ended:
                 yield f"{program.rstrip()}\n{ended}\n"
@@ -201,7 +219,8 @@ def _only_call(line: str, name: str) -> str:
     tree = parse(line)
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)] if tree else []
     direct = [c for c in calls if any(isinstance(n, ast.Name) and n.id == name for n in (*c.args, _root(c.func)))]
-    return ast.unparse(direct[-1]) if direct else ""
+    closed = [c for c in direct if _variables(ast.unparse(c)) == [name]]
+    return ast.unparse(closed[-1]) if closed else ""
 
 
 def _root(node: ast.expr) -> ast.expr:

@@ -197,7 +197,8 @@ class Mutator:
         if operation == 0:
             del changed[key]
         elif operation == 1:
-            changed[self.value(key, [], depth + 1) if isinstance(key, (str, int)) else key] = changed.pop(key)
+            renamed = mutate_text(key, rng, self.words, [], []) if isinstance(key, str) else str(key)
+            changed[renamed] = changed.pop(key)
         elif operation == 2 and depth < 6:
             changed[key] = dict(changed)
         else:

@@ -1,9 +1,9 @@
 """The program inside a probe candidate: a small greybox search for inputs, in one process.
 
-It runs in the subject's interpreter (3.8 and later) without rebug: `data_probe` joins the texts of `probe_values` and this
-file, a plan and a call of `main`. A *template* is a program in which literals were replaced by the names `DATA_0`,
-`DATA_1`, …; the search mutates the values of these names, keeps those that reach new calls or new failures of the subject
-as further seeds, and prints the smallest inputs whose failure looks like the reported one.
+It runs in the subject's interpreter (3.8 and later) without rebug: `data_probe` joins the texts of `probe_values` and
+this file, a plan and a call of `main`. A *template* is a program in which literals were replaced by the names `DATA_0`,
+`DATA_1`, …; the search mutates the values of these names, keeps those that reach new calls or new failures of the
+subject as further seeds, and prints the smallest inputs whose failure looks like the reported one.
 
 Invariant: it never decides that the bug was reproduced. It prints inputs; plain candidates made of them are judged.
 """
@@ -71,6 +71,8 @@ class Runner:
         self.functions: list[str] = list(plan["functions"])
         self.step: set[int] = set(plan["step"])
         self.valid = VALIDATORS.get(plan["format"])
+        self.reported: str = plan["reported"]
+        self.types: list[str] = list(plan["types"])  # of the values as the program had them
         self.documents: list[int] = list(plan["documents"])  # which values are texts of the format
         self.known: dict[CodeType, bool] = {}
         self.edges: set[tuple[Any, ...]] = set()
@@ -148,10 +150,13 @@ class Runner:
         return all(accepts(self.valid, values[at]) for at in self.documents if isinstance(values[at], (str, bytes)))
 
     def order(self, values: tuple[Any, ...], result: Result) -> tuple[Any, ...]:
-        """Smaller is better: the reported failure, on a valid input, in the reported step, short."""
+        """Smaller is better: the reported failure, on a valid input, in the reported step, with values of the usual
+        types, with the very words of the report, short."""
         invalid = not self.accepted(values)
         elsewhere = bool(self.step) and result.line not in self.step
-        return (result.grade, invalid, elsewhere, len(repr(values)))
+        changed = sum(type(v).__name__ != name for v, name in zip(values, self.types))  # noqa: B905 - 3.8
+        other_words = result.message.strip().partition("\n")[0][:300] != self.reported
+        return (result.grade, invalid, elsewhere, changed, other_words, len(repr(values)))
 
 
 def alarm(seconds: float) -> None:
@@ -319,7 +324,7 @@ class Search:
 
 
 def described(hit: Hit) -> dict[str, Any]:
-    grade, invalid, elsewhere, _ = hit.key
+    grade, invalid, elsewhere = hit.key[:3]
     values = [source(value) for value in hit.values]
     return {
         "grade": grade,
@@ -343,7 +348,7 @@ def main(plan: dict[str, Any]) -> None:
     chosen = search.best(6)
     for number, hit in enumerate(chosen):
         share = plan["seconds"] * (0.75 + 0.25 * (number + 1) / len(chosen))
-        hits.append(search.renamed(search.shrink(hit, started + share)))
+        hits.append(search.shrink(search.renamed(hit), started + share))
     found = sorted({repr(hit.values): hit for hit in hits}.values(), key=lambda h: h.key)
     lines = [described(hit) for hit in found]
     record = {"plan": plan["name"], "runs": search.runner.runs, "corpus": len(search.corpus), "hits": lines}

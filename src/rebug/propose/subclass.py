@@ -235,7 +235,6 @@ def _variants(workshop: Workshop, use: _Use, base: Symbol) -> Iterator[tuple[lis
         [f"    def __init__({starred}):", f"        super().__init__({', '.join(filter(None, [passed, '**kwargs']))})"],
         "that takes further keywords",
     )
-    yield [f"    def __init__({signature}):", "        self.first = 1"], "whose __init__ does not call the base's"
 
 
 def _own_names(use: _Use, needed: list[Parameter], parameters: object) -> list[str]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from rebug.propose.code import parse
 from rebug.propose.synthesis import FOLDER, FOLDER_IMPORTS
 
-MOST_HOLES = 8
+MOST_HOLES = 12
 _NOT_DATA = {"open", "join", "mkdtemp", "Path", "import_module", "getLogger", "getattr", "setattr", "hasattr", "print"}
 _READERS = {"open", "Path", "load", "read", "read_text", "from_file", "parse_file", "load_file"}
 _SETTINGS = {"encoding", "mode", "errors", "newline", "name"}
@@ -94,6 +94,8 @@ def _literals(tree: ast.AST) -> Iterator[ast.expr]:
             continue
         if isinstance(node, ast.expr) and _is_data(node):
             yield node
+            continue
+        if isinstance(node, ast.Compare):
             continue
         children = list(ast.iter_child_nodes(node))
         if isinstance(node, ast.Call):

@@ -32,7 +32,7 @@ class Workshop:
     def __post_init__(self) -> None:
         self.known = literals(self.situation.report, self.situation.symptom)
 
-    # ---------------------------------------------------------------------------------------------------------- programs
+    # -------------------------------------------------------------------------------------------------------- programs
 
     def program(
         self, lines: Sequence[str], given: Sequence[Made] = (), objects: dict[str, Symbol] | None = None
@@ -72,6 +72,8 @@ class Workshop:
             return Made(expression=name, imports=(line,))
         if name[:1].isupper() and not name.isupper():
             return None  # somebody's class: nothing can be made up for it
+        if by_use := _by_use(name, tree):
+            return named(by_use, name)
         return named(values(Parameter(name=name), self.known)[0], name)
 
     def exported(self, name: str) -> str:
@@ -132,7 +134,7 @@ class Workshop:
             [*symptom.suspects, *functions, *self.known.names[:20], self.situation.report.title[:300], message]
         )
 
-    # --------------------------------------------------------------------------------------------------- calls, instances
+    # ------------------------------------------------------------------------------------------------ calls, instances
 
     def instances(self, symbol: Symbol) -> Iterator[Made]:
         """Ways to make an instance of a class: as tests and docstrings make one, then by its constructor."""
@@ -262,6 +264,28 @@ def _balanced(text: str, start: int) -> str:
             if depth == 0:
                 return text[start : position + 1]
     return ""
+
+
+_METHODS: tuple[tuple[frozenset[str], Made], ...] = (
+    (frozenset({"write", "writelines", "getvalue"}), Made(expression="io.StringIO()", imports=("import io",))),
+    (frozenset({"append", "extend", "insert"}), Made(expression="[]")),
+    (frozenset({"update", "setdefault"}), Made(expression="{}")),
+    (
+        frozenset({"result", "set_result"}),
+        Made(expression="concurrent.futures.Future()", imports=("import concurrent.futures",)),
+    ),
+)
+
+
+def _by_use(name: str, tree: ast.Module) -> Made | None:
+    """A value with the methods that are called on a name, or one that can be called."""
+    calls = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    if any(isinstance(f, ast.Name) and f.id == name for f in calls):
+        return Made(expression="lambda *args, **kwargs: args[0] if args else None")
+    used = {
+        f.attr for f in calls if isinstance(f, ast.Attribute) and isinstance(f.value, ast.Name) and f.value.id == name
+    }
+    return next((made for methods, made in _METHODS if used & methods), None)
 
 
 def _listed(tree: ast.Module) -> set[str]:
