@@ -16,6 +16,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 
+from rebug.errors import EnvironmentFailed
+
 _MARKER = ".rebug-complete"
 
 held: ContextVar[tuple[int, ...]] = ContextVar("held", default=())
@@ -30,9 +32,13 @@ def digest(*parts: object) -> str:
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold the lock of `path`, waiting for whoever has it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with (path.parent / f"{path.name}.lock").open("a") as handle:
+    """Hold the lock of `path`, waiting for whoever has it. Raises EnvironmentFailed when it cannot be written."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = (path.parent / f"{path.name}.lock").open("a")
+    except OSError as error:
+        raise EnvironmentFailed(f"the cache {path.parent} cannot be written: {error.strerror}") from error
+    with lock as handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
         token = held.set((*held.get(), handle.fileno()))
         try:

@@ -90,25 +90,10 @@ def choose(wish: str, *, required: bool, requires_python: str, narrate: Narrator
         if python is None:
             raise EnvironmentFailed(f"{wish} is not a Python interpreter")
         return python
-    matched = _WISH.match(wish.strip())
-    if wish.strip() and matched is None:
-        raise EnvironmentFailed(f"{wish!r} is not a Python version; give one such as 3.11, or an interpreter's path")
-    version = matched.group(1) if matched else ""
-    known = _quickly(version, requires_python)
-    if known is not None:
-        return known
-    exact = [python for python in installed() if version and _same(python.version, version)]
-    if exact:
-        return exact[-1]
-    minor = ".".join(version.split(".")[:2])
-    alike = [python for python in installed() if minor and python.minor == minor]
-    if alike:
-        narrate(f"Python {version} is not installed; using {alike[-1].version}")
-        return alike[-1]
-    if version:
-        brought = _install(version)
-        if brought is not None:
-            return brought
+    version = _wished(wish)
+    found = _quickly(version, requires_python) or _alike(version, narrate) or (_install(version) if version else None)
+    if found is not None:
+        return found
     if version and required:
         raise EnvironmentFailed(
             f"Python {version} is not installed (there is {_listing()}); install it, for instance "
@@ -122,6 +107,27 @@ def choose(wish: str, *, required: bool, requires_python: str, narrate: Narrator
     if version:
         narrate(f"Python {version} of the report is not installed; using {chosen.version}, the nearest")
     return chosen
+
+
+def _wished(wish: str) -> str:
+    matched = _WISH.match(wish.strip())
+    if wish.strip() and matched is None:
+        raise EnvironmentFailed(f"{wish!r} is not a Python version; give one such as 3.11, or an interpreter's path")
+    return matched.group(1) if matched else ""
+
+
+def _alike(version: str, narrate: Narrator) -> Python | None:
+    """An installed interpreter of that version, else of the same minor version."""
+    if not version:
+        return None
+    exact = [python for python in installed() if _same(python.version, version)]
+    if exact:
+        return exact[-1]
+    minor = ".".join(version.split(".")[:2])
+    alike = [python for python in installed() if python.minor == minor]
+    if alike:
+        narrate(f"Python {version} is not installed; using {alike[-1].version}")
+    return alike[-1] if alike else None
 
 
 def _quickly(version: str, requires_python: str) -> Python | None:
@@ -177,6 +183,8 @@ def _install(version: str) -> Python | None:
 
 
 def _uv_paths() -> list[Path]:
+    # pyenv's shims answer slowly or not at all, and what they lead to is found in its own directories.
+    path = os.pathsep.join(part for part in os.environ.get("PATH", os.defpath).split(os.pathsep) if not _is_shims(part))
     done = uv.uv(
         "python",
         "list",
@@ -185,6 +193,7 @@ def _uv_paths() -> list[Path]:
         "--output-format",
         "json",
         cwd=Path("/"),
+        variables={"PATH": path},
         seconds=60,
     )
     try:
@@ -198,8 +207,17 @@ def _uv_paths() -> list[Path]:
 
 def _pyenv_paths() -> list[Path]:
     """pyenv's interpreters that no active shim leads to, which uv therefore does not find."""
-    root = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv") / "versions"
-    return sorted(path for path in root.glob("3.*/bin/python") if _is_version(path.parent.parent.name))
+    return sorted(
+        path for path in (_pyenv_root() / "versions").glob("3.*/bin/python") if _is_version(path.parent.parent.name)
+    )
+
+
+def _pyenv_root() -> Path:
+    return Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
+
+
+def _is_shims(part: str) -> bool:
+    return Path(part) == _pyenv_root() / "shims"
 
 
 def _is_version(text: str) -> bool:

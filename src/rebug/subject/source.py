@@ -153,8 +153,10 @@ def _release(spec: str, cache: Path, as_of: str, narrate: Narrator) -> Source:
         requirement = Requirement(wanted)
     except InvalidRequirement as error:
         raise InputError(f"source {spec[:200]!r} is not of the form pypi:NAME==VERSION") from error
-    if requirement.url:
-        raise InputError(f"source {spec[:200]!r} names an address; give that address as the source")
+    if requirement.url or requirement.marker:
+        raise InputError(
+            f"source {spec[:200]!r} has an address or a marker; write pypi:NAME==VERSION, or the address alone"
+        )
     plain = f"{requirement.name}{requirement.specifier}"
     pinned = re.fullmatch(r"===?([^*,;]{1,60})", str(requirement.specifier))
     if not pinned:
