@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from rebug.model import Basis, Candidate, Ended, Failure, Role, SymptomKind, Trial
 from rebug.ports import Situation
@@ -15,6 +17,10 @@ from rebug.propose.rewrite import with_all_output_check
 HANG_SECONDS = 10
 """Wall seconds after which a script that should end at once is said to hang."""
 
+PATIENCE = 3
+"""Seconds to which the time limits that a script sets itself are lowered."""
+
+_LIMIT = re.compile(r"(\b(?:\w*timeout|total|deadline)\s*=\s*)(?:[4-9]|[1-9]\d{1,3})(?:\.\d+)?(?![\w.])")
 _THREADS = """_errors = []
 
 
@@ -66,6 +72,11 @@ class Sharpen:
 
 def _sharpened(trial: Trial, situation: Situation) -> Iterator[Candidate]:
     script, observation = trial.candidate.script, trial.observation
+    hasty = impatient(script) if observation.ended is Ended.TIMED_OUT and _times_out(situation) else ""
+    if hasty:
+        yield replace(
+            trial.candidate, id="", round=0, script=hasty, proposer=Sharpen.name, parents=(trial.candidate.id,)
+        )
     if observation.ended is Ended.TIMED_OUT and situation.symptom.kind in {SymptomKind.HANG, SymptomKind.UNKNOWN}:
         if "dump_traceback_later" not in script:
             yield asserting(
@@ -90,9 +101,24 @@ def with_watchdog(script: str, seconds: int = HANG_SECONDS) -> str:
     )
 
 
-def _wanted(failure: Failure, situation: Situation) -> bool:
+def _times_out(situation: Situation) -> bool:
     reported = situation.symptom.failure
-    return reported is None or not reported.type or failure.name == reported.name
+    return reported is not None and "Timeout" in reported.name
+
+
+def impatient(script: str) -> str:
+    """The script with its own time limits lowered, "" when it has none: what never ends does not end sooner, and what
+    ends does so long before."""
+    text = _LIMIT.sub(lambda m: f"{m[1]}{PATIENCE}", script)
+    return text if text != script and parse(text) is not None else ""
+
+
+def _wanted(failure: Failure, situation: Situation) -> bool:
+    """Whether a failure is the reported one; where the report claims something else, no failure is."""
+    reported = situation.symptom.failure
+    if situation.symptom.kind in {SymptomKind.WRONG_OUTPUT, SymptomKind.SLOW, SymptomKind.LEAK}:
+        return False
+    return reported is not None and bool(reported.type) and failure.name == reported.name
 
 
 def _of_failures(trial: Trial, situation: Situation) -> Iterator[tuple[str, str, str]]:
