@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from rebug.intake import parse_report
-from rebug.model import Candidate, Environment, Hypothesis, Observation, Symptom, Trial
 from rebug.judge import StagedJudge
+from rebug.model import Candidate, Environment, Hypothesis, Observation, Symptom, Trial
 from rebug.ports import Situation
 from rebug.subject import build_index
 
@@ -37,7 +37,12 @@ def verdict_of(tmp_path: Path) -> Callable[..., Trial]:
             symptom=symptom,
             index=build_index(tmp_path, ("box",)),
             environment=Environment(
-                python=Path("python"), prefix=tmp_path, python_version="3.11", package="box", version="1", modules=("box",)
+                python=Path("python"),
+                prefix=tmp_path,
+                python_version="3.11",
+                package="box",
+                version="1",
+                modules=("box",),
             ),
             round=1,
         )

@@ -195,9 +195,7 @@ def test_a_warning_matches_by_category_and_text_once_the_script_fails(verdict_of
     )
     seen = (WarningSeen(category="DeprecationWarning", message="put() is going away soon"),)
     shown = verdict_of(SCRIPT, Observation(ended=Ended.EXITED, exit=0, warnings=seen), symptom)
-    failing = verdict_of(
-        SCRIPT, Observation(ended=Ended.EXITED, exit=1, warnings=seen), symptom, basis=Basis.REPORT
-    )
+    failing = verdict_of(SCRIPT, Observation(ended=Ended.EXITED, exit=1, warnings=seen), symptom, basis=Basis.REPORT)
     assert (shown.loss.stage, failing.loss.stage) == (Stage.KIND, Stage.MATCH)
 
 

@@ -32,7 +32,9 @@ MISS = "from box import load\nload('good')\n"
 
 
 def candidate(script: str, **more: Any) -> Candidate:
-    return Candidate(script=script, hypothesis=Hypothesis(claim="it fails"), proposer=more.pop("proposer", "fixed"), **more)
+    return Candidate(
+        script=script, hypothesis=Hypothesis(claim="it fails"), proposer=more.pop("proposer", "fixed"), **more
+    )
 
 
 @dataclass
@@ -76,4 +78,3 @@ def searching(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Search]
         )
 
     return make
-

@@ -1,5 +1,5 @@
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from rebug.model import Candidate, Role, Stage, Variation
 from rebug.ports import Situation
