@@ -126,7 +126,7 @@ def test_a_fixed_application_is_not_reproduced_and_says_what_was_tried(shop: Pat
     assert done.stderr == ""
     assert "eproduced" in done.stdout.splitlines()[0]
     assert "Tried" in done.stdout
-    out = shop / "rebug-runs" / "splitting-a-bill-among-nobody-crashes"
+    out = shop / "rebug-runs" / "splitting-a-bill-among-nobody-cr"
     assert read_result(out / "result.json").status in {"partial", "not_reproduced"}
 
 

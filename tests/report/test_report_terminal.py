@@ -64,5 +64,14 @@ def test_text_of_the_report_is_neither_markup_nor_control() -> None:
     assert "\x1b]" not in text
 
 
+def test_paths_are_never_cut_since_people_copy_them() -> None:
+    stream = io.StringIO()
+    deep = Path("/tmp") / ("long name " * 12)
+    show(build(run()), deep, Console(file=stream, width=80, markup=False, highlight=False))
+
+    assert f"Script     {deep}/repro.py\n" in stream.getvalue()
+    assert f"uv run '{deep}/repro.py'\n" in stream.getvalue()
+
+
 def test_clean_leaves_ordinary_text_alone() -> None:
     assert clean("naïve 日本語  text") == "naïve 日本語 text"

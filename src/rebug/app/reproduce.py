@@ -104,10 +104,10 @@ def _recorded(options: Options) -> Mapping[str, object]:
 
 
 def _directory(given: Path | None, title: str) -> Path:
-    """The directory of the run: the one given, else a new one named after the report."""
+    """The directory of the run: the one given, else a new one named after the report, short enough for a terminal."""
     if given is not None:
         return given
-    slug = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:50].rstrip("-") or "report"
+    slug = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:32].rstrip("-") or "report"
     base = Path("rebug-runs")
     return next(path for n in range(1, 10_000) if not (path := base / (slug if n == 1 else f"{slug}-{n}")).exists())
 

@@ -34,7 +34,7 @@ def clean(text: str) -> str:
 def show(result: Result, out: Path, console: Console) -> None:
     """Prints the result of the run in directory `out`."""
     for part in _parts(result, out):
-        console.print(part, soft_wrap=False)
+        console.print(part, soft_wrap=isinstance(part, Text) and part.no_wrap is True)
 
 
 def _parts(result: Result, out: Path) -> Iterable[RenderableType]:
@@ -50,7 +50,7 @@ def _parts(result: Result, out: Path) -> Iterable[RenderableType]:
     if result.status is not Status.REPRODUCED:
         yield from _open_questions(result)
     yield Text()
-    yield Text.assemble(("Everything", "bold"), "  ", _path(out))
+    yield _fact("Everything", _path(out))
 
 
 def _headline(result: Result) -> Text:
@@ -84,18 +84,25 @@ def _winner(result: Result, best: BestPart, first: CandidatePart, out: Path) -> 
     elif result.doubts:
         yield from _list("Remains uncertain", result.doubts)
     yield Text()
-    rows = Table.grid(padding=(0, 2))
-    lines = f"({best.lines} lines" + (f", from {best.minimized_from_lines})" if best.minimized_from_lines else ")")
-    rows.add_row(Text("Script", style="bold"), Text.assemble(_path(out / best.script), "  ", (lines, "dim")))
-    rows.add_row(Text("Test", style="bold"), Text(_path(out / best.test)))
+    script = _path(out / best.script)
+    lines = f"{best.lines} lines" + (f", the candidate had {best.minimized_from_lines}" if first.repeats else "")
+    yield _fact("Script", script)
+    yield _fact("Test", _path(out / best.test))
+    yield _fact("Length", lines)
     if first.repeats:
         low, high = first.repeats.interval
-        rate = f"{first.repeats.failures} of {first.repeats.runs} runs, a rate of {low:.0%} to {high:.0%} (95 %)"
-        rows.add_row(Text("Fails in", style="bold"), Text(rate))
+        yield _fact(
+            "Fails in",
+            f"{first.repeats.failures} of {first.repeats.runs} runs, a rate of {low:.0%} to {high:.0%} (95 %)",
+        )
     if best.versions.last_good:
-        rows.add_row(Text("Passes in", style="bold"), Text(f"version {clean(best.versions.last_good)}"))
-    rows.add_row(Text("Run it", style="bold"), Text(f"uv run {shlex.quote(_path(out / best.script))}", style="cyan"))
-    yield rows
+        yield _fact("Passes in", f"version {clean(best.versions.last_good)}")
+    yield _fact("Run it", f"uv run {shlex.quote(script)}", style="cyan")
+
+
+def _fact(name: str, value: str, style: str = "") -> Text:
+    """One line, however long: paths and commands are there to be copied."""
+    return Text.assemble((f"{name:11}", "bold"), (value, style), no_wrap=True)
 
 
 def _table(candidates: Iterable[CandidatePart]) -> RenderableType:
@@ -151,4 +158,4 @@ def _path(path: Path) -> str:
     """Relative where that is shorter: what people copy from a terminal."""
     absolute = path.absolute()
     shown = absolute.relative_to(Path.cwd()) if absolute.is_relative_to(Path.cwd()) else absolute
-    return clean(str(shown))
+    return "".join(char if char.isprintable() else "?" for char in str(shown))
