@@ -58,16 +58,8 @@ class NoSandbox:
             variables["REBUG_RECORD_FD"] = str(pipes["record"][1])
         limits = ",".join(f"{name}={value}" for name, value in resource_limits(command.limits).items())
         # -I -S: neither the user's environment nor site-packages bear on the nanny; it hands its environment on.
-        argv = [
-            sys.executable,
-            "-I",
-            "-S",
-            str(NANNY),
-            str(pipes["status"][1]),
-            str(os.getpid()),
-            limits,
-            *command.argv,
-        ]
+        argv = [sys.executable, "-I", "-S", str(NANNY), str(pipes["status"][1]), str(os.getpid()), str(place), limits]
+        argv += command.argv
         try:
             process = subprocess.Popen(
                 argv,

@@ -1,10 +1,11 @@
-# ruff: noqa: PTH123, PTH208 - it starts once for every run: pathlib alone would double its time
-"""Keeps one process tree that runs without a sandbox, and ends all of it: `nanny.py STATUS_FD PARENT PLACE LIMITS ARGV`.
+"""Keeps a process tree that has no sandbox, and ends all of it: `nanny.py STATUS_FD PARENT PLACE LIMITS ARGV…`.
 
 Started by rebug.execute.bare with the host's interpreter in isolated mode. As the tree's *subreaper* it inherits every
-daemon that forks away from it, so nothing escapes the final kill; it dies with rebug, taking the tree and its
-directory PLACE along.
+daemon that forks away from it, so nothing escapes the final kill; it dies with rebug, taking the tree and its directory
+PLACE along.
 """
+# ruff: noqa: PTH123, PTH208
+# (it starts once for every run: pathlib alone would double its time)
 
 from __future__ import annotations
 
@@ -99,8 +100,16 @@ def main() -> None:
     libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD, signal.SIGTERM, signal.SIGINT})
     libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
-    if os.getppid() != parent:  # it died before it was watched
-        return
+    if os.getppid() == parent:
+        keep(argv, limits, status)
+    if os.getppid() != parent:  # nobody else is left to remove its files
+        import shutil  # noqa: PLC0415 - as rare as it is slow to load
+
+        shutil.rmtree(sys.argv[3], ignore_errors=True)
+
+
+def keep(argv: list[str], limits: dict[str, str], status: int) -> None:
+    """Starts the program, waits for its end or for the signal to end it, and lets nothing of it live on."""
     child = os.fork()
     if child == 0:
         become(argv, limits, status)
@@ -114,10 +123,6 @@ def main() -> None:
     finally:
         end_all()
     tell(status, result)
-    if os.getppid() != parent:  # nobody else is left to remove its files
-        import shutil  # noqa: PLC0415 - as rare as it is slow to load
-
-        shutil.rmtree(sys.argv[3], ignore_errors=True)
 
 
 def tell(status: int, line: bytes) -> None:
