@@ -1,0 +1,82 @@
+"""What a model's script lacks to be a candidate: the same repairs as a report's snippet gets, and one of its own.
+Pure."""
+
+from __future__ import annotations
+
+import ast
+
+from rebug.model import Basis, Candidate, Hypothesis, SymptomKind, Variation
+from rebug.ports import Situation
+from rebug.propose.complete import Surroundings, complete
+from rebug.propose.files import files_for, with_files
+from rebug.propose.written.reply import Written
+from rebug.propose.written.task import Task
+
+_CATCH_ALL = {"Exception", "BaseException"}
+
+
+def mended(written: Written, task: Task, situation: Situation) -> Candidate:
+    """The candidate made of one hypothesis of a reply."""
+    blocks = situation.report.blocks
+    around = Surroundings(index=situation.index, environment=situation.environment, blocks=blocks)
+    script = written.script
+    failure = situation.symptom.failure
+    if situation.symptom.kind in {SymptomKind.EXCEPTION, SymptomKind.RACE} and failure is not None and failure.type:
+        script = uncaught(script, failure.name)
+    done = complete(script, around)
+    script = with_files(done.script, files_for(done.script, blocks))
+    return Candidate(
+        script=script,
+        hypothesis=Hypothesis(claim=written.claim, conditions=written.conditions, prediction=written.prediction),
+        proposer=f"model:{task.writer}",
+        basis=Basis.MODEL if _asserts(script) else Basis.NONE,
+        parents=task.parents,
+        requirements=done.requirements,
+        variation=Variation(variables=written.variables),
+    )
+
+
+def _asserts(script: str) -> bool:
+    try:
+        tree = ast.parse(script)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return any(isinstance(node, ast.Assert) for node in ast.walk(tree))
+
+
+def uncaught(script: str, reported: str) -> str:
+    """The script without `try` statements that catch the exception it is to show: models like to report it by `print`
+    and an exit status, which leaves no stack to judge by."""
+    try:
+        tree = ast.parse(script)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return script
+    unwrapper = _Unwrapper(reported)
+    changed = unwrapper.visit(tree)
+    return ast.unparse(ast.fix_missing_locations(changed)) + "\n" if unwrapper.changed else script
+
+
+class _Unwrapper(ast.NodeTransformer):
+    def __init__(self, reported: str) -> None:
+        self.changed = False
+        self._reported = reported
+
+    def visit_Try(self, node: ast.Try) -> ast.AST | list[ast.stmt]:
+        self.generic_visit(node)
+        caught = [name for handler in node.handlers for name in _names(handler)]
+        if self._reported not in caught and not _CATCH_ALL & set(caught):
+            return node
+        self.changed = True
+        node.handlers = []
+        if node.finalbody:
+            node.body += node.orelse
+            node.orelse = []
+            return node
+        return [*node.body, *node.orelse]
+
+
+def _names(handler: ast.ExceptHandler) -> list[str]:
+    if handler.type is None:
+        return ["BaseException"]
+    parts = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    return [ast.unparse(part).rpartition(".")[2] for part in parts]
