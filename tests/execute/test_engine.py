@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from rebug.execute import LocalEngine, observe
+from rebug.execute import LocalEngine, explain_limit, observe
 from rebug.model import Ended, Environment, Observation
-from rebug.ports import Completed, Sandbox
+from rebug.ports import Completed, Limits, Sandbox
 
 from .conftest import MARK, Run, job, marked_processes
 
@@ -217,3 +217,17 @@ def test_bounds_of_the_output(environment: Environment) -> None:
     seen = observe(completed, job("", environment))
     assert len(seen.stdout) == 1 << 20
     assert time.monotonic() - started < 5
+
+
+@pytest.mark.parametrize(
+    "limit", ["wall", "cpu", "memory", "output", "disk", "processes", "deadline", "sandbox: bwrap: no"]
+)
+def test_every_limit_is_explained_in_one_line(limit: str) -> None:
+    line = explain_limit(limit, Limits())
+    assert "\n" not in line
+    assert line != limit
+    assert any(word in line for word in ("allow more", "rebug doctor"))
+
+
+def test_no_limit_needs_no_explanation() -> None:
+    assert explain_limit("", Limits()) == ""

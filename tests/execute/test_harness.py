@@ -174,10 +174,8 @@ def test_what_is_recorded(version: str, tmp_path: Path) -> None:
     package = tmp_path / "pkg"
     package.mkdir()
     (package / "__init__.py").write_text(
-
-            "class Thing:\n    def method(self, x):\n        y = {'a': [x]}\n"
-            "        raise KeyError(x)\n\ndef unused():\n    pass\n"
-
+        "class Thing:\n    def method(self, x):\n        y = {'a': [x]}\n"
+        "        raise KeyError(x)\n\ndef unused():\n    pass\n"
     )
     script = """
         import logging, threading, warnings

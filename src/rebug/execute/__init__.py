@@ -3,7 +3,17 @@
 from rebug.execute.bare import NoSandbox
 from rebug.execute.bwrap import BwrapSandbox
 from rebug.execute.choose import ProbeResult, choose_sandbox, probe
+from rebug.execute.explain import explain_limit
 from rebug.execute.local import LocalEngine
 from rebug.execute.observe import observe
 
-__all__ = ["BwrapSandbox", "LocalEngine", "NoSandbox", "ProbeResult", "choose_sandbox", "observe", "probe"]
+__all__ = [
+    "BwrapSandbox",
+    "LocalEngine",
+    "NoSandbox",
+    "ProbeResult",
+    "choose_sandbox",
+    "explain_limit",
+    "observe",
+    "probe",
+]

@@ -44,7 +44,7 @@ MAX_VALUES = 8
 MAX_VALUE = 80
 ENOSPC = 28
 EFBIG = 27  # only the sandbox limits the size of a file
-MAX_CALLS = 1500000  # calls looked at before 3.12, about half a second of work, before the profile hook is taken out
+MAX_CALLS = 1500000  # calls and returns, those of C included, seen before the profile hook is taken out: half a second
 OPTIMIZED = 1  # inspect.CO_OPTIMIZED: set for functions, not for modules and class bodies
 ANONYMOUS = frozenset(("<listcomp>", "<genexpr>", "<dictcomp>", "<setcomp>"))
 PLAIN = (bool, float, complex, type(None), type(Ellipsis), type(NotImplemented), range)
@@ -451,14 +451,14 @@ class Reached:
         return self.disable
 
     def profile(self, frame: FrameType, event: str, _: Any) -> None:
-        if event == "call":
+        self.calls += 1
+        if self.calls > MAX_CALLS:
+            sys.setprofile(None)
+        elif event == "call":
             code = frame.f_code
-            self.calls += 1
             if id(code) not in self.seen:
                 self.seen[id(code)] = code  # held, so that its id stays its own
                 self.note(code)
-            elif self.calls > MAX_CALLS:
-                sys.setprofile(None)
 
 
 class Stacks:
