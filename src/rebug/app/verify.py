@@ -24,7 +24,7 @@ from rebug.subject import open_source
 
 _LARGEST = 1 << 20  # bytes of a script that is read
 _SURROUNDINGS = {"ModuleNotFoundError", "ImportError", "SyntaxError", "IndentationError", "TabError"}
-_OUTPUT = 400  # characters of a run's last output that are shown
+_OUTPUT = 8  # lines of a run's last output that are shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,4 +161,4 @@ def _read(script: Path) -> str:
 
 
 def _tail(observation: Observation) -> str:
-    return (observation.stderr or observation.stdout).strip()[-_OUTPUT:]
+    return "\n".join((observation.stderr or observation.stdout).strip().splitlines()[-_OUTPUT:])

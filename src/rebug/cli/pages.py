@@ -54,7 +54,8 @@ def verification(found: Verification, *, as_json: bool) -> None:
     if found.good_repeats:
         console.print(f"With {found.good}: {found.good_repeats.failures} of {found.good_repeats.runs} runs show it.")
     for line in found.output.splitlines()[-8:]:
-        console.print(Text(f"  {clean(line)}", style="dim"))
+        printable = "".join(char if char.isprintable() else " " for char in line)
+        console.print(Text(f"  {printable}", style="dim"), soft_wrap=True)
 
 
 def doctor(checks: Sequence[Check], *, as_json: bool) -> None:
