@@ -53,8 +53,8 @@ _SQL = re.compile(
 _HTTP = re.compile(r"^(?:(?:GET|POST|PUT|DELETE|HEAD|PATCH|OPTIONS) \S+ HTTP/|HTTP/[\d.]+ \d{3})")
 _DMESG = re.compile(r"segfault at [0-9a-f]+|general protection")
 _OUTPUT_MARK = re.compile(
-    r"^\s*(?:#+|//)?\s*(?:[-=]{2,}>?|>{1,2})?\s*(?:output|actual(?: output| result)?|result|prints|gives|returns"
-    r"|expected(?: output| result)?|traceback|error|got)\s*(?:is)?\s*:?\s*[-=]*\s*$",
+    r"^(?:#{1,3}|//)? ?(?:[-=]{2,8}>?|>{1,2})? ?(?:output|actual(?: output| result)?|result|prints|gives|returns"
+    r"|expected(?: output| result)?|traceback|error|got)(?: is)? ?:? ?[-=]{0,8}$",
     re.IGNORECASE,
 )
 OUTPUT_LEAD = re.compile(
@@ -213,9 +213,15 @@ def _first_line(failure: Failure) -> int:
     return failure.line
 
 
+def _is_output_mark(line: str) -> bool:
+    """Whether a line announces output: "# Output:", "---- result ----"."""
+    stripped = line.strip()
+    return len(stripped) < 60 and bool(_OUTPUT_MARK.match(stripped))
+
+
 def _trim(lines: list[str]) -> list[str]:
     end = len(lines)
-    while end and (not lines[end - 1].strip() or _OUTPUT_MARK.match(lines[end - 1])):
+    while end and (not lines[end - 1].strip() or _is_output_mark(lines[end - 1])):
         end -= 1
     return lines[:end] or lines
 
@@ -231,7 +237,7 @@ def _cut_output(lines: list[str], language: str, lead: str, after_code: bool) ->
         return [Piece(text, kind, 0)]
     code = _trim(lines[:at])
     start = at
-    while start < len(lines) and (not lines[start].strip() or _OUTPUT_MARK.match(lines[start])):
+    while start < len(lines) and (not lines[start].strip() or _is_output_mark(lines[start])):
         start += 1
     return [Piece("\n".join(code), BlockKind.PYTHON, 0), Piece("\n".join(lines[start:]), BlockKind.OUTPUT, start)]
 
@@ -239,8 +245,8 @@ def _cut_output(lines: list[str], language: str, lead: str, after_code: bool) ->
 def _output_start(lines: list[str]) -> int:
     """Index of the line at which code ends and its output begins, 0 when that cannot be told."""
     for i, line in enumerate(lines):
-        if i and line.strip() and not line[:1].isspace() and (_OUTPUT_MARK.match(line) or not lines[i - 1].strip()):
-            rest = lines[i + 1 :] if _OUTPUT_MARK.match(line) else lines[i:]
+        if i and line.strip() and not line[:1].isspace() and (_is_output_mark(line) or not lines[i - 1].strip()):
+            rest = lines[i + 1 :] if _is_output_mark(line) else lines[i:]
             if not any(x.strip() for x in rest) or python_share(rest) > 0.34:
                 continue
             before = parse_python("\n".join(lines[:i]))

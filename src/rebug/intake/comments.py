@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from rebug.model import Block, Value
 
 MAX_VALUES = 40
+MAX_COMMENT = 600  # characters of a comment
 MAX_VALUE = 2000  # characters of one
 _COMMENT_EXPECTED = re.compile(
     r"(?:expected|expect|should (?:be|print|return|give|have been|show|output)|supposed to be|wanted?|want"
@@ -26,7 +27,7 @@ _COMMENT_ACTUAL = re.compile(
     re.IGNORECASE,
 )
 _COMPLAINS = re.compile(r"expected|should|wrong|instead|incorrect|\bbug\b|<-|←|!!|\bbut\b|\bnot\b", re.IGNORECASE)
-_COMMENT_TRAIL = re.compile(r"\s*(?:\((?P<note>[^()]{2,160})\)|(?:<-+|←|--)\s*(?P<arrow>.{1,120}))\s*[!.]*$")
+_COMMENT_TRAIL = re.compile(r"\s{0,8}(?:\((?P<note>[^()]{2,160})\)|(?:<-+|←|--)\s{0,8}(?P<arrow>\S.{0,120}))[!.]{0,4}$")
 _LITERALISH = re.compile(r"^(?:[-+]?\d|[\[({'\"<]|b['\"]|r['\"]|True\b|False\b|None\b|[A-Za-z_][\w.]*\(.*\)$)")
 
 
@@ -71,7 +72,7 @@ def split_comments(text: str) -> Iterator[tuple[str, str]]:
             elif char == "#":
                 at = i
                 break
-        yield (line, "") if at < 0 else (line[:at].strip(), line[at + 1 :].strip("# \t"))
+        yield (line, "") if at < 0 else (line[:at].strip(), line[at + 1 : at + MAX_COMMENT].strip("# \t"))
 
 
 def from_comment(found: Found, code: str, comment: str, line: int, quote: str) -> None:

@@ -9,8 +9,11 @@ from dataclasses import dataclass, replace
 from rebug.intake.prose import Sentence, plain
 from rebug.model import BlockKind, Failure, Report
 
+MAX_PROSE = 60_000  # characters in which the names of exceptions are looked for
+MAX_CONSIDERED = 60  # failures of a report
+
 _TYPE = (
-    r"(?:[A-Za-z_]\w*\.){0,8}[A-Z]\w*(?:Error|Exception|ExceptionGroup|Interrupt|Exit|Timeout|Expired|Failure"
+    r"(?<!\w)(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{0,60}?(?:Error|Exception|ExceptionGroup|Interrupt|Exit|Timeout|Expired|Failure"
     r"|NotFound|DoesNotExist|Warning|StopIteration)"
 )
 _NAMED = re.compile(rf"(?<![\w.]){_TYPE}\b(?!\s*[(]\w*[)]?:\s*pass)")
@@ -99,10 +102,10 @@ def relevant_failure(
 ) -> Reported | None:
     """The failure the report complains of: shown in a traceback if one fits, else named in the title or the prose."""
     title = plain(report.title)
-    prose = plain(" ".join(s.text for s in sentences[1 if report.title else 0 :])[:200_000])
+    prose = plain(" ".join(s.text for s in sentences[1 if report.title else 0 :])[:MAX_PROSE])
     shown = [
         (_score(failure, title, prose, modules, expected, outermost=outer) - 0.01 * index, failure)
-        for index, top in enumerate(report.failures)
+        for index, top in enumerate(report.failures[:MAX_CONSIDERED])
         for failure, outer in _chain(top)
     ]
     best = max(shown, key=lambda pair: pair[0], default=(0.0, None))

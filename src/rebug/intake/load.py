@@ -14,7 +14,7 @@ from rebug.errors import InputError
 from rebug.intake.parse import MAX_TEXT, parse_report
 from rebug.model import Attachment, Report
 
-MAX_BYTES = 4 * MAX_TEXT  # of a report
+MAX_BYTES = 4 * MAX_TEXT  # of a report, at most four bytes a character
 MAX_ATTACHMENT = 2_000_000  # bytes of one attachment that are read
 MAX_ATTACHMENTS = 100
 

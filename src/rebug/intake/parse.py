@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from rebug.intake.blocks import attachment_blocks, blocks_of, with_inline
 from rebug.intake.classify import does_something, parse_python
@@ -22,8 +22,9 @@ from rebug.intake.versions import (
 )
 from rebug.model import Attachment, Block, BlockKind, Failure, Report, StatedVersion
 
-MAX_TEXT = 2_000_000  # characters of a report that are read
+MAX_TEXT = 500_000  # characters of a report that are read; attachments are for the rest
 MAX_BLOCKS = 400
+MAX_SENTENCES = 2000
 MAX_LOG_LINES = 2000
 
 _TITLE_FIELD = re.compile(r"^(?:title|subject|summary)\s*:\s*(?P<text>\S.{0,300})$", re.IGNORECASE)
@@ -49,7 +50,7 @@ def parse_report(text: str, *, attachments: Sequence[Attachment] = (), date: str
     title = head.get("title") or title
     shown = [""] * begin + lines[begin:]
     parts = parts_of(shown)
-    blocks = tuple(blocks_of(parts))[:MAX_BLOCKS]
+    blocks = tuple(islice(blocks_of(parts), MAX_BLOCKS))
     blocks = with_inline(blocks, parts)
     attached = tuple(block for attachment in attachments for block in attachment_blocks(attachment))
     title = title or _first_claim(parts)
@@ -84,7 +85,9 @@ def all_sentences(title: str, parts: Sequence[Part], title_line: int = 1) -> lis
             out.append(Sentence(part.text, part.line, section))
         elif part.kind == "prose":
             out += sentences_of(part.lines, part.line, section)
-    return out
+        if len(out) >= MAX_SENTENCES:
+            break
+    return out[:MAX_SENTENCES]
 
 
 def _front_matter(lines: list[str]) -> tuple[list[str], dict[str, str]]:

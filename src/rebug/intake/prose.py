@@ -36,7 +36,7 @@ def sentences_of(lines: Sequence[str], first: int, section: str = "") -> list[Se
             continue
         if not buffer:
             began = first + offset
-        buffer.append(text.strip())
+        buffer.append(" ".join(text.split()))
         if _is_row(text):
             out += _split(buffer, began, section)
             buffer = []

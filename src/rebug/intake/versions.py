@@ -9,6 +9,8 @@ from typing import Literal
 from rebug.intake.prose import Sentence, plain
 from rebug.model import StatedVersion
 
+MAX_ROW = 300  # characters of a line that are looked at as a row of a table
+
 Role = Literal["used", "good", "bad", "fixed"]
 
 V = r"v?\d{1,4}(?:\.\d{1,6}){1,3}(?:(?:a|b|rc|\.?post|\.?dev)\d{1,4})?(?:\+[\w.]{1,20})?"
@@ -27,7 +29,7 @@ _NAME_BEFORE = re.compile(
 )
 _PIN = re.compile(rf"(?P<name>[A-Za-z][A-Za-z0-9_.-]{{0,50}})(?:\[[\w,-]{{0,40}}\])?\s?(?:==|===)\s?(?P<version>{V})")
 _TABLE_LINE = re.compile(
-    rf"^\s*(?:[-*+]\s+)?\|?\s*(?P<name>[A-Za-z][A-Za-z0-9_.-]{{0,50}})(?:\s*\|\s*|\s{{2,}}|\s*[:=]\s*|,?\s"
+    rf"^(?:[-*+]\s{{1,4}})?(?:\|\s{{0,8}})?(?P<name>[A-Za-z][A-Za-z0-9_.-]{{0,50}})(?:\s*\|\s*|\s{{2,}}|\s*[:=]\s*|,?\s"
     rf"|[ ]version:?\s)(?P<version>{V})(?:\s*\|?\s*(?P<rest>.{{0,80}}))?$"
 )
 _QUERIED = re.compile(
@@ -121,8 +123,8 @@ _BAD_WORD = re.compile(
     re.IGNORECASE,
 )
 _CLAUSES = re.compile(
-    r"[,;]\s+|\s+[–—]\s+|\bbut\b|\bwhile\b|\bwhereas\b|\bhowever\b|\band (?=(?:in|with|on|under|using|it)\b)"
-    r"|\bthen\b|[:.]\s+",
+    r"[,;]\s|\s[–—]\s|\bbut\b|\bwhile\b|\bwhereas\b|\bhowever\b|\band (?=(?:in|with|on|under|using|it)\b)"
+    r"|\bthen\b|[:.]\s",
     re.IGNORECASE,
 )
 
@@ -144,7 +146,7 @@ def python_version(text: str) -> str:
 def operating_system(text: str) -> str:
     """The operating system as written, preferring a field for it and a name with a version; "" when not stated."""
     for line in text.split("\n")[:4000]:
-        field = _SYSTEM_FIELD.match(line)
+        field = _SYSTEM_FIELD.match(line.strip()[:MAX_ROW])
         known = _SYSTEM.search(field["value"]) if field else None
         if known:
             return known[0].strip()
@@ -155,7 +157,8 @@ def operating_system(text: str) -> str:
 def listed_versions(lines: Sequence[str], first: int) -> list[StatedVersion]:
     """Versions in pinned requirements, `pip list` and other tables: one per line."""
     out: list[StatedVersion] = []
-    for offset, line in enumerate(lines[:5000]):
+    for offset, raw in enumerate(lines[:5000]):
+        line = raw.strip()[:MAX_ROW]
         pins = list(_PIN.finditer(line)) if "==" in line else []
         out += [_stated(pin["name"], pin["version"], "used", first + offset) for pin in pins]
         row = None if pins else _TABLE_LINE.match(line)
