@@ -226,11 +226,9 @@ def _instance_of_subject(name: str, index: Index) -> str:
     """An instance of the subject's class whose name is the variable's, when it can be made without arguments."""
     wanted = name.replace("_", "").lower()
     for symbol in index.symbols:
-        if symbol.kind == "class" and symbol.public and symbol.name.lower() == wanted and _no_arguments(symbol, index):
-            line = import_line_for_symbol(symbol)
-            if line.startswith("from "):
-                module = line.split()[1]
-                return f"__import__({module!r}, fromlist=['x']).{symbol.name}()"
+        named = symbol.kind == "class" and symbol.public and symbol.name.lower() == wanted
+        if named and _no_arguments(symbol, index) and import_line_for_symbol(symbol):
+            return f"{symbol.name}()"
     return ""
 
 

@@ -18,7 +18,7 @@ _REFUSED = re.compile(
     r"|Cannot connect|reset by peer|closed the connection|Connection error|connection attempts failed",
     re.IGNORECASE,
 )
-_URL = re.compile(r"\b(?P<scheme>https?|wss?)://(?P<host>[\w.-]+|\[[\da-f:]+\])(?::(?P<port>\d{2,5}))?")
+_URL = re.compile(r"\b(?P<scheme>https?|wss?)://(?P<host>[\w.-]+|\[[\da-f:]+\])(?::(?P<port>\d{1,5}))?")
 _PORT = re.compile(
     r"(?:\bport\s*[=:]\s*|[\"'](?:localhost|127\.0\.0\.1)[\"'],\s*|(?:localhost|127\.0\.0\.1):)(\d{2,5})\b"
 )
