@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from rebug.model import Block, Environment
@@ -27,7 +27,6 @@ _LOCAL = re.compile(
     r"(?:my|your|our|some|foo|bar|example|test|demo|sample|repro|script|main|app|apps|config|settings|models?|utils?|"
     r"helpers?|common|module|project|conftest|lib|core|service|tasks|views|schemas?)(?:_\w*|[a-z]{0,8}\d*)?\Z"
 )
-_HOST = re.compile(r"\b(?P<scheme>[a-z]{2,8})://(?P<host>[\w.-]+)(?::(?P<port>\d+))?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +36,6 @@ class Completed:
     script: str
     requirements: tuple[str, ...] = ()
     undefined: tuple[str, ...] = ()  # names whose definition had to be made up
-    added: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +45,6 @@ class Surroundings:
     index: Index
     environment: Environment
     blocks: Sequence[Block] = ()
-    definitions: Mapping[str, str] | None = None  # name → definition, given by the caller
 
 
 def complete(program: str, around: Surroundings) -> Completed:
@@ -131,7 +128,7 @@ def define_missing(script: str, around: Surroundings) -> tuple[str, tuple[str, .
         if line:
             imports.append(line)
             continue
-        definition = (around.definitions or {}).get(name) or plausible(name, tree, around.index)
+        definition = plausible(name, tree, around.index)
         if definition:
             guessed.append(name)
             definitions.append(definition)
@@ -341,11 +338,3 @@ def _awaits(node: ast.AST) -> bool:
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
         return False
     return isinstance(node, _ASYNC) or any(_awaits(child) for child in ast.iter_child_nodes(node))
-
-
-# ---------------------------------------------------------------------------------------------------------------- hosts
-
-
-def with_loopback(script: str) -> str:
-    """Hosts that nobody serves here replaced by the loopback address; ports are kept."""
-    return _HOST.sub(lambda m: f"{m['scheme']}://127.0.0.1" + (f":{m['port']}" if m["port"] else ""), script)
