@@ -227,7 +227,7 @@ def _named_in(sentence: Sentence, expected: str, *, title: bool) -> Reported | N
             and not message
         ):
             continue
-        cleaned = re.sub(r"\s*\(\d[\w.]* -> .{0,30}\)$", "", message or "").strip(" `\"'*") if message else ""
+        cleaned = re.sub(r"\s*\(\d[\w.]* -> .{0,30}\)$", "", message or "").strip(" `*")
         failure = Failure(type=type_name, message=cleaned, complete=False, line=sentence.line, where="printed")
         return Reported(failure=failure, quote=sentence.text, line=sentence.line, in_title=title, named=True)
     return None

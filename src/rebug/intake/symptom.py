@@ -48,6 +48,8 @@ def find_symptom(report: Report, package: str, modules: Sequence[str] = ()) -> S
     expected = expected_exception(sentences) or _raised_by_good(report, sentences, package)
     reported = relevant_failure(report, sentences, names, expected)
     evidence = kind_by_evidence(report, sentences, reported)
+    if evidence.kind is SymptomKind.UNKNOWN and expected:
+        evidence = replace(evidence, kind=SymptomKind.WRONG_OUTPUT)
     failure = reported.failure if reported else None
     if (
         evidence.kind in (SymptomKind.WRONG_OUTPUT, SymptomKind.SLOW, SymptomKind.LEAK)

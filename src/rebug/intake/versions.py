@@ -187,9 +187,9 @@ def told_versions(sentences: Iterable[Sentence]) -> list[StatedVersion]:
     """Versions in sentences with the role the sentence gives them; name "" where none stands beside the version."""
     out: list[StatedVersion] = []
     for sentence in sentences:
-        text = re.sub(r"(?<=\w )\([^()\n]{0,200}\)(?! )", "", plain(sentence.text))
+        text = plain(sentence.text)
         if any(c.isdigit() for c in text):
-            out += _told(plain(sentence.text), sentence.line)
+            out += _told(text, sentence.line)
     return out
 
 
@@ -214,7 +214,7 @@ def _told(text: str, line: int) -> list[StatedVersion]:
             and found["version"].count(".") < 2
             and not before.endswith(("ersion ", "elease "))
         )
-        if not vague and not _is_other(before, name, found["version"]):
+        if not vague and (found["version"] in roles or not _is_other(before, name, found["version"])):
             out.append(_stated(name, found["version"], role, line))
     return out
 
