@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import inspect
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from rebug.errors import ModelFailed
+from rebug.errors import ModelFailed, RebugError
 from rebug.model_api.failures import translate
 from rebug.model_api.port import Finish, Reply, Request, Usage, prefix_key
 from rebug.model_api.prices import Price
@@ -93,6 +94,8 @@ class LibraryModel:
             raise ModelFailed(
                 f"{self.name}: no reply within {request.timeout:g} s", retryable=True, billed=True
             ) from None
+        except concurrent.futures.CancelledError:
+            raise ModelFailed(f"{self.name}: ended while a call was in flight", billed=True) from None
         return self._reply(request, response, self._clock() - started)
 
     def close(self) -> None:
@@ -122,6 +125,7 @@ class LibraryModel:
         from pydantic_ai.direct import model_request
         from pydantic_ai.exceptions import AgentRunError, UserError
 
+        failure: RebugError
         try:
             return await model_request(
                 self._model,
@@ -132,13 +136,21 @@ class LibraryModel:
             )
         except (AgentRunError, UserError) as error:
             failure = translate(error, self.name, self._opened.where, self._opened.secrets)
+        except (AttributeError, LookupError, TypeError, ValueError):
+            # What the libraries stumble over when a server's answer lacks what its wire format promises.
+            failure = ModelFailed(f"{self.name}: the answer is not one of this provider", retryable=True, billed=True)
         raise failure
 
     async def _disconnect(self) -> None:
-        client = getattr(self._model, "client", None)
-        close = getattr(client, "close", None)
-        if close is not None and asyncio.iscoroutinefunction(close):
-            await close()
+        """Ends calls in flight, whose callers then get a ModelFailed, and closes the connections."""
+        mine = asyncio.current_task()
+        for task in asyncio.all_tasks():
+            if task is not mine:
+                task.cancel()
+        close = getattr(getattr(self._model, "client", None), "close", None)
+        closing = close() if close is not None else None
+        if inspect.isawaitable(closing):
+            await closing
 
     def _running(self) -> asyncio.AbstractEventLoop:
         with self._lock:
