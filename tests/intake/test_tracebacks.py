@@ -253,10 +253,9 @@ def test_ipython_old_and_new() -> None:
     assert [(frame.line, frame.function) for frame in new.frames] == [(1, "<module>"), (31, "Table.load")]
     assert new.frames[1].code == "return self[key]"
     old = only(
-        f"{head}<ipython-input-3-ab12> in <module>\n----> 1 load('spam')\n\n"(
-            "~/lib/pack/core.py in load(key)\n     29     def load(key):\n"
-            "---> 31         return d[key]\n\nKeyError: 'spam'\n"
-        )
+        f"{head}<ipython-input-3-ab12> in <module>\n----> 1 load('spam')\n\n"
+        "~/lib/pack/core.py in load(key)\n     29     def load(key):\n"
+        "---> 31         return d[key]\n\nKeyError: 'spam'\n"
     )
     assert [(frame.line, frame.function) for frame in old.frames] == [(1, "<module>"), (31, "load")]
 

@@ -12,7 +12,8 @@ from rebug.intake.prose import Sentence
 from rebug.model import Block, BlockKind, Failure, Report, Value
 
 _ACTUAL_LABEL = re.compile(
-    r"(?<!expected )(?<!desired )(?<!correct )\b(?:actual|actually|observed|current(?:ly)?|outputs?|results?|prints?|printed|what (?:i|we) (?:get|got"
+    r"(?<!expected )(?<!desired )(?<!correct )\b(?:actual|actually|observed|current(?:ly)?|outputs?|results?|prints?"
+    r"|printed|what (?:i|we) (?:get|got"
     r"|see)|what happens|i get|we get|i got|we got|get:|gives?|gave|"
     r"returns?|yields?|produces?|shows?|displays?|but got|evaluates to|becomes|instead)\b",
     re.IGNORECASE,
