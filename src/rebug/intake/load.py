@@ -41,7 +41,9 @@ def load_report(reference: str, attachments: Sequence[Path] = (), stdin: BinaryI
     binary or a URL.
     """
     if _URL.match(reference):
-        raise InputError(f"cannot read the report {reference}: URLs are not read yet; save it and give {_FORMS}")
+        raise InputError(
+            f"cannot read the report {_printable(reference)}: URLs are not read yet; save it and give {_FORMS}"
+        )
     if reference == "-":
         if stdin is None:
             raise InputError("the report is -, but there is no standard input to read it from")
@@ -51,9 +53,9 @@ def load_report(reference: str, attachments: Sequence[Path] = (), stdin: BinaryI
         if path.is_dir():
             return _load_directory(path, attachments)
         if not path.exists():
-            raise InputError(f"there is no report at {reference}; give {_FORMS}")
+            raise InputError(f"there is no report at {_printable(reference)}; give {_FORMS}")
         if not path.is_file():
-            raise InputError(f"the report {reference} is not a regular file; give {_FORMS}")
+            raise InputError(f"the report {_printable(reference)} is not a regular file; give {_FORMS}")
         return _parsed(_read_file(path, MAX_BYTES), str(path), path.suffix.lower(), attachments)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         raise InputError(f"cannot read the report {_printable(reference)}: {_reason(error)}") from error

@@ -224,7 +224,9 @@ def _headed_python(parts: Sequence[Part]) -> str:
 
 
 def _told_otherwise(version: StatedVersion, others: Iterable[StatedVersion]) -> bool:
-    """Whether the same name and version stands elsewhere with a role."""
+    """Whether a version that is merely used stands elsewhere with a role, or with a name."""
+    if not version.name and any(o.version == version.version for o in others if o is not version):
+        return True
     return any(o.version == version.version and o.name == version.name and o.role == "good" for o in others)
 
 
