@@ -245,7 +245,9 @@ CLAIMS = {
     ),
     # ---- versions
     "arrow in the title": Claim(
-        text="# split() broken (0.5.3 -> 0.5.4)\n\nIt no longer cuts.\n", kind="wrong_output", good=("0.5.3",)
+        text="# split() no longer cuts a block (0.5.3 -> 0.5.4)\n\nIt no longer cuts.\n",
+        kind="wrong_output",
+        good=("0.5.3",),
     ),
     "upgrading from to": Claim(
         text="# split\n\nAfter upgrading from 0.5.3 to 0.5.4 it no longer cuts.\n", kind="wrong_output", good=("0.5.3",)

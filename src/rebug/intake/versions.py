@@ -205,7 +205,8 @@ def _told(text: str, line: int) -> list[StatedVersion]:
             last_name = "python"
             continue
         last_name = name
-        if name.lower() in _STOP_NAMES or name.endswith((".", ":")):
+        compared = found["version"] in roles and before.endswith("(")  # "... block (1.0 -> 1.1)" names no distribution
+        if compared or name.lower() in _STOP_NAMES or name.endswith((".", ":")):
             name = ""
         role = roles.get(found["version"]) or _role(text, found.start(), found.end())
         vague = (
