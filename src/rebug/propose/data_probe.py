@@ -32,6 +32,7 @@ SECONDS = 8.0
 """Wall time of one probe; the limit of a run is about twice that."""
 
 _PER_ROUND = 3
+_BASES = 24  # programs that are kept for later rounds
 _MOST_RUNS = 60_000
 _HITS = 6  # of one probe that become candidates
 _SEEDS = 80
@@ -47,17 +48,33 @@ class DataProbe:
     name = "data-probe"
     reactive = True
 
+    def __init__(self) -> None:
+        self._known: tuple[object, list[tuple[str, str]]] = (None, [])
+
+    def _programs(self, workshop: Workshop) -> Iterator[tuple[str, str]]:
+        """The report's code, then the parents, then the rest. What depends on the report alone is made once."""
+        situation = workshop.situation
+        if self._known[0] is not situation.report:
+            self._known = (situation.report, list(islice(_bases(workshop), _BASES)))
+        own = "the report's own code"
+        yield from (pair for pair in self._known[1] if pair[1] == own)
+        attempts = [t.candidate.script for t in situation.parents if t.candidate.role is Role.ATTEMPT]
+        yield from ((script, "an earlier attempt") for script in attempts)
+        yield from (pair for pair in self._known[1] if pair[1] != own)
+
     def propose(self, situation: Situation) -> Iterable[Candidate]:
         yield from _found(situation)
         symptom = situation.symptom
         if symptom.failure is None or not symptom.failure.type or symptom.kind not in _KINDS:
             return
-        workshop = Workshop(situation)
         here = [t for t in situation.trials if t.candidate.role is Role.PROBE and t.candidate.round == situation.round]
         plans = [plan_of(t.candidate.script) for t in situation.trials if t.candidate.role is Role.PROBE]
         done = {fingerprint(str(plan["template"])) for plan in plans if plan is not None}
         room = _PER_ROUND - len(here)
-        for script, words in _bases(workshop):
+        if room <= 0:
+            return
+        workshop = Workshop(situation)
+        for script, words in self._programs(workshop):
             template = template_of(script) if room > 0 else None
             if template is not None and fingerprint(template.text) not in done:
                 done.add(fingerprint(template.text))
@@ -139,16 +156,13 @@ def _safe(values: object) -> list[str]:
 
 
 def _bases(workshop: Workshop) -> Iterator[tuple[str, str]]:
-    """(program, what it is) to search inputs for: the report's code, this round's parents, rebuilt entry calls."""
+    """(program, what it is) to search inputs for: the report's code, examples ended as reported, rebuilt calls."""
     situation = workshop.situation
     for block in situation.report.blocks:
         if block.kind in {BlockKind.PYTHON, BlockKind.REPL, BlockKind.OTHER}:
             for text, _ in list(programs(block.text))[:1]:
                 if script := workshop.program(text.splitlines()):
                     yield script, "the report's own code"
-    yield from (
-        (t.candidate.script, "an earlier attempt") for t in situation.parents if t.candidate.role is Role.ATTEMPT
-    )
     for owner, use in entered_classes(workshop):
         yield from (
             (text, f"some sequence of calls on {owner.name}") for text in sequence_programs(workshop, owner, use)
@@ -156,7 +170,7 @@ def _bases(workshop: Workshop) -> Iterator[tuple[str, str]]:
     yield from (
         (text, "an example ended by the reporter's own line") for text in islice(examples_with_line(workshop), 6)
     )
-    rebuilt = list(EntryPoints().propose(replace(situation, round=1)))[:4]
+    rebuilt = islice(EntryPoints().propose(replace(situation, round=1)), 4)
     yield from ((c.script, "the call rebuilt from the traceback") for c in rebuilt)
 
 

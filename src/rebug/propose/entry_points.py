@@ -11,6 +11,7 @@ from rebug.model import BlockKind, Candidate, Hypothesis
 from rebug.ports import Index, Situation, Symbol
 from rebug.propose.code import import_line_for_symbol
 from rebug.propose.frames import Place, chain, entries, free_of_self, places, statement, subject_places
+from rebug.propose.known import distribution_for
 from rebug.propose.synthesis import Made, merged
 from rebug.propose.workshop import Workshop
 
@@ -79,12 +80,39 @@ class EntryPoints:
 
 
 def stated_requirements(situation: Situation) -> tuple[str, ...]:
-    """Distributions beside the subject and its dependencies that the report says it used, at their stated versions."""
-    own = situation.environment.package.lower().replace("_", "-").replace(".", "-")
-    used = [v for v in situation.report.versions if v.role == "used" and v.name != own]
-    named = {frame_module(f.file) for failure in chain(situation.symptom) for f in failure.frames}
-    text = " ".join([situation.symptom.failure.message if situation.symptom.failure else "", *named])
-    return tuple(f"{v.name}=={v.version}" for v in used if v.name.replace("-", "_") in text.replace("-", "_"))[:4]
+    """Distributions beside the subject that the failure speaks of, at the versions that the report states.
+
+    Those of the stack and the message count; one that is not installed is wanted also where no version is given.
+    """
+    environment, failure = situation.environment, situation.symptom.failure
+    own = _normal(environment.package)
+    stated = {_normal(v.name): v.version for v in situation.report.versions if v.role == "used"}
+    frames = [frame_module(f.file) for one in chain(situation.symptom) for f in one.frames]
+    spoken = re.findall(r"[Mm]odule (?:named )?['\"]([A-Za-z_]\w{0,60})", failure.message[:2000] if failure else "")
+    words = re.findall(r"[A-Za-z_]\w{0,60}", failure.message[:2000] if failure else "")
+    found: dict[str, str] = {}
+    for module in dict.fromkeys([*spoken, *frames, *(w for w in words if _normal(w) in stated)]):
+        name = _normal(distribution_for(module)) if module not in situation.index.modules else ""
+        version = stated.get(name) or (version_near(module, situation.report.body) if module in spoken else "")
+        if name and name != own and version != environment.packages.get(name, ""):
+            found[name] = f"{name}=={version}" if version else name
+        elif name and name != own and module in spoken and name not in environment.packages:
+            found[name] = name
+    return tuple(found.values())[:4]
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def version_near(name: str, text: str) -> str:
+    """The version that a sentence gives for a name, as in `name 1.2` or `name is installed too (1.2.3)`."""
+    found = re.search(
+        rf"\b{re.escape(name)}\b[^\n\d]{{0,40}}?[v(= ](\d{{1,4}}(?:\.\d{{1,4}}){{1,3}})\b",
+        text[:200_000],
+        re.IGNORECASE,
+    )
+    return found[1] if found else ""
 
 
 def frame_module(file: str) -> str:

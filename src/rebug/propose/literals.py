@@ -12,7 +12,7 @@ from rebug.propose.code import parse
 _SPAN = re.compile(r"(?<!`)`([^`\n]{1,200})`(?!`)")
 _QUOTED = re.compile(r"\"([^\"\n]{1,120})\"|(?<![A-Za-z])'([^'\n]{1,120})'(?![A-Za-z])")
 _NUMBER = re.compile(r"(?<![\w.])-?\d{1,18}(?:\.\d{1,17})?(?![\w.])")
-_FILE = re.compile(r"(?<![\w/.])[\w-]{1,60}\.[A-Za-z]{1,8}(?![\w(])")
+_FILE = re.compile(r"(?<![\w/.\[])[\w-]{1,60}\.[A-Za-z]{1,8}(?![\w(\]])")
 _WORD = re.compile(r"[A-Za-z_]\w{1,40}")
 _MAX = 200_000  # characters of a report that are looked at
 
@@ -44,9 +44,7 @@ def literals(report: Report, symptom: Symptom) -> Literals:
         calls=tuple(span for span in spans if _is_call(span))[:12],
         names=tuple(_unique(names)[:60]),
         numbers=tuple(_unique(_NUMBER.findall("\n".join((message, *spans, *values, prose[:20_000]))))[:20]),
-        files=tuple(
-            _unique(_FILE.findall("\n".join((report.title, prose, *[b.text[:5000] for b in report.blocks]))))[:20]
-        ),
+        files=tuple(_files(report, prose)[:20]),
         data=tuple(_unique([*blocks, *[a.text for a in report.attachments if a.text and len(a.text) < 50_000]])[:8]),
     )
 

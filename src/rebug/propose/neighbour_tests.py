@@ -17,7 +17,7 @@ from rebug.propose.literals import Literals
 from rebug.propose.templates import filled, template_of
 from rebug.propose.tests_called import FIXTURES, calls_for_tests
 from rebug.propose.transcript import entries as session_entries
-from rebug.propose.transcript import is_session, session_program
+from rebug.propose.transcript import is_session
 from rebug.propose.workshop import Workshop
 
 _TESTS = 8
@@ -80,7 +80,12 @@ def script_of(test: ExistingTest) -> str:
     """A test as a program that runs it; "" when it cannot be made one."""
     source = textwrap.indent(test.source, "    ") if "." in test.qualname else test.source
     script = f"{test.preamble.rstrip()}\n{source}\n"
-    return _without_idle_pytest(calls_for_tests(script)) if parse(script) is not None else ""
+    if parse(script) is None:
+        return ""
+    called = calls_for_tests(script)
+    if re.search(r"def setup_method\(self\)", script):
+        called = called.replace("_case.setup_method(None)", "_case.setup_method()")
+    return _without_idle_pytest(called)
 
 
 def _without_idle_pytest(script: str) -> str:
@@ -148,13 +153,13 @@ def _reached(workshop: Workshop) -> list[Symbol]:
 def _codes(text: str) -> Iterator[str]:
     """Pieces of Python in a text: sessions, fences, then indented blocks."""
     if is_session(text):
-        yield session_program(session_entries(textwrap.dedent(text)))
+        yield "\n".join(entry.source for entry in session_entries(textwrap.dedent(text)))
     fenced = [found[2] for found in _FENCE.finditer(text)]
     indented = re.findall(r"(?:^(?: {4}|\t).*\n|^[ \t]*\n){2,60}", text + "\n", re.MULTILINE)
     for code in (*fenced, *indented):
         plain = textwrap.dedent(code).strip("\n")
         if is_session(plain):
-            yield session_program(session_entries(plain))
+            yield "\n".join(entry.source for entry in session_entries(plain))
         elif parse(plain) is not None and re.search(r"\w\(", plain):
             yield plain + "\n"
 
