@@ -1,7 +1,7 @@
 """The seams: every Protocol of rebug and the values that cross them, on one page.
 
-`search` knows only these. A proposer makes candidates, an engine runs them in a sandbox, a judge measures them, a journal
-remembers them. Backends are chosen in `rebug.cli` (and by whoever embeds rebug) and passed in.
+`search` knows only these. A proposer makes candidates, an engine runs them in a sandbox, a judge measures them, a
+journal remembers them. Backends are chosen in `rebug.app` (and by whoever embeds rebug) and passed in.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class Situation:
     releases: Sequence[str] = ()
     trials: Sequence[Trial] = ()  # everything run so far, in order of acceptance
     parents: Sequence[Trial] = ()  # the ones kept for this round, best first
-    rng: random.Random = field(default_factory=lambda: random.Random(0))
+    rng: random.Random = field(default_factory=lambda: random.Random(0))  # noqa: S311 - no secret
 
 
 class Proposer(Protocol):
@@ -236,6 +236,15 @@ class Judge(Protocol):
     def judge(self, candidate: Candidate, observation: Observation, situation: Situation) -> Trial: ...
 
 
+class Critic(Protocol):
+    """Has a second look at trials that leave a doubt: better words, another place within the stage."""
+
+    def review(self, trials: Sequence[Trial], situation: Situation) -> Mapping[str, Trial]:
+        """The reviewed trials by candidate id. A review never changes a trial's stage; the search drops one that
+        does."""
+        ...
+
+
 # ---------------------------------------------------------------------------------------------------------------- store
 
 
@@ -246,7 +255,7 @@ class Journal(Protocol):
     def events(self) -> Iterable[tuple[int, str, Mapping[str, object]]]: ...
 
 
-# ------------------------------------------------------------------------------------------------------------- narration
+# ------------------------------------------------------------------------------------------------------------ narration
 
 Narrator = Callable[[str], None]
 """Told, in one line, what is going on; writes to stderr or nowhere."""

@@ -230,6 +230,10 @@ def exit_status(exhibit: Exhibit) -> Evidence:
 
 def hang(exhibit: Exhibit) -> Evidence:
     """Still running at the limit *and* stuck where the report points, or ended there by the script's own watchdog."""
+    if exhibit.symptom.failure is not None and exhibit.symptom.failure.type:
+        ended = exception(exhibit)  # what is reported as a hang may end in a time-out's exception
+        if ended.matches:
+            return ended
     watchdog = "Timeout (" in exhibit.observation.stderr and fails(exhibit.observation)
     if not watchdog and exhibit.observation.ended is not Ended.TIMED_OUT:
         return NOTHING

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice, zip_longest
 
@@ -26,8 +26,9 @@ from rebug.model import (
     Variation,
     Verdict,
 )
-from rebug.ports import Engine, Environments, Index, Job, Journal, Judge, Limits, Narrator, Proposer, Situation
+from rebug.ports import Critic, Engine, Environments, Index, Job, Journal, Judge, Limits, Narrator, Proposer, Situation
 from rebug.search.novelty import fingerprint
+from rebug.search.outcome import Counts, Outcome, Plan, Timer
 from rebug.search.select import parents, rank
 
 BATCH = 4
@@ -35,39 +36,6 @@ BATCH = 4
 
 PATIENCE = 3
 """Rounds without improvement after which the search gives up."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """How far the search may go. `None` means no limit."""
-
-    rounds: int = 4
-    population: int = 24  # candidates a round
-    keep: int = 3
-    seed: int = 0
-    max_seconds: float | None = None  # wall seconds from the start of the run
-    max_candidates: int | None = None
-
-
-@dataclass(slots=True)
-class Counts:
-    proposed: int = 0
-    duplicates: int = 0
-    run: int = 0
-    environment_failures: int = 0
-    rounds: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """What a search found. `stopped`: reproduced, stalled, rounds, seconds, candidates or interrupted."""
-
-    trials: tuple[Trial, ...]
-    ranked: tuple[Trial, ...]
-    accepted: Trial | None
-    counts: Counts
-    stopped: str
-    seconds: Mapping[str, float]
 
 
 class _Stop(Exception):  # noqa: N818 - a signal, not an error
@@ -88,6 +56,8 @@ class Search:
     index: Index
     environments: Environments
     proposers: Sequence[Proposer]
+    paid: Sequence[Proposer] = ()  # asked in a round only when the others' candidates have not solved it
+    critic: Critic | None = None
     engine: Engine
     judge: Judge
     journal: Journal
@@ -116,7 +86,7 @@ class Search:
         self._started = self.clock() if started is None else started
         with self._time("environment"):
             self._environment = self.environments.build(Variation())
-        self.journal.append("plan", {**asdict(self.plan), "proposers": [p.name for p in self.proposers]})
+        self.journal.append("plan", {**asdict(self.plan), "proposers": [p.name for p in (*self.proposers, *self.paid)]})
         try:
             stopped = self._rounds()
         except _Stop as stop:
@@ -150,20 +120,43 @@ class Search:
         return "rounds"
 
     def _round(self, number: int) -> int:
-        """Run one round's candidates in small batches; reactive proposers see each batch's trials at once."""
+        """One round: what costs nothing first, then, still unsolved, what a model proposes, then a second look."""
         rng = random.Random(f"{self.plan.seed}:{number}")  # noqa: S311 - reproducible choices, not secrets
-        kept = parents(self._trials, self.plan.keep)
-        queue = deque(self._draw(self._situation(number, kept, rng), reactive=None))
+        before = len(self._trials)
+        for proposers in (self.proposers, self.paid):
+            situation = self._situation(number, parents(self._trials, self.plan.keep), rng)
+            self._run_through(deque(self._draw(situation, proposers)), number, rng)
+        self._review(self._trials[before:], number, rng)
+        return len(self._trials) - before
+
+    def _run_through(self, queue: deque[Candidate], number: int, rng: random.Random) -> None:
+        """Run candidates in small batches; reactive proposers see each batch's trials at once."""
+        reactive = [proposer for proposer in self.proposers if proposer.reactive]
         room, ran = self.plan.population, 0
         while queue and ran < room:
             batch = [queue.popleft() for _ in range(min(BATCH, len(queue), room - ran))]
             self._try(batch, number)
             ran += len(batch)
             situation = self._situation(number, parents(self._trials, self.plan.keep), rng)
-            fresh = list(self._draw(situation, reactive=True))
+            fresh = list(self._draw(situation, reactive))
             queue.extendleft(reversed(fresh))
             room += len(fresh) if room < 2 * self.plan.population else 0
-        return ran
+
+    def _review(self, fresh: Sequence[Trial], number: int, rng: random.Random) -> None:
+        """Let the critic, if there is one, have its say on a round's trials."""
+        if self.critic is None or not fresh:
+            return
+        self._check_caps(0)
+        with self._time("judging"):
+            reviewed = self.critic.review(fresh, self._situation(number, (), rng))
+        for position, trial in enumerate(self._trials):
+            review = reviewed.get(trial.candidate.id)
+            if review is not None and review.loss.stage is trial.loss.stage:
+                self.journal.append(
+                    "review",
+                    {"candidate": trial.candidate.id, "loss": review.loss.total, "critique": asdict(review.critique)},
+                )
+                self._trials[position] = review
 
     def _situation(self, number: int, kept: Sequence[Trial], rng: random.Random) -> Situation:
         return Situation(
@@ -178,9 +171,8 @@ class Search:
             rng=rng,
         )
 
-    def _draw(self, situation: Situation, *, reactive: bool | None) -> Iterator[Candidate]:
+    def _draw(self, situation: Situation, asked: Sequence[Proposer]) -> Iterator[Candidate]:
         """New candidates, one from each proposer in turn; at most a population of them."""
-        asked = [p for p in self.proposers if reactive is None or p.reactive == reactive]
         with self._time("proposing"):
             offers = [list(islice(proposer.propose(situation), self.plan.population)) for proposer in asked]
         drawn = 0
@@ -269,8 +261,8 @@ class Search:
         if most is not None and self._counts.run + wanted > most:
             raise _Stop("candidates")
 
-    def _time(self, what: str) -> _Timer:
-        return _Timer(self._spent, what, self.clock)
+    def _time(self, what: str) -> Timer:
+        return Timer(self._spent, what, self.clock)
 
 
 def _demoted(trial: Trial, refusal: str) -> Trial:
@@ -279,16 +271,3 @@ def _demoted(trial: Trial, refusal: str) -> Trial:
         trial.loss, total=max(trial.loss.total, 0.1), stage=Stage.KIND, reasons=(*trial.loss.reasons, refusal)
     )
     return replace(trial, loss=loss, signature=trial.signature + "|unconfirmed", verdict=Verdict.INCONCLUSIVE)
-
-
-class _Timer:
-    """Adds the time spent inside a `with` block to one entry of a table, in seconds."""
-
-    def __init__(self, table: dict[str, float], what: str, clock: Callable[[], float]) -> None:
-        self._table, self._what, self._clock, self._from = table, what, clock, 0.0
-
-    def __enter__(self) -> None:
-        self._from = self._clock()
-
-    def __exit__(self, *_: object) -> None:
-        self._table[self._what] += self._clock() - self._from
