@@ -43,6 +43,7 @@ class Exhibit:
     symptom: Symptom
     tree: ast.Module  # of the candidate's script
     modules: Sequence[str]  # top-level import names of the subject
+    tells_of_change: bool = False  # the report says that the bug came with a version, if not since which
 
 
 NOTHING = Evidence()
@@ -132,7 +133,7 @@ def wrong_output(exhibit: Exhibit) -> Evidence:
         and exhibit.observation.ended is Ended.EXITED
     )
     if asserted and (first is None or gate.asserted_by_script(first) or first.where in {"printed", "child"}):
-        return _asserted_value(exhibit.candidate, exhibit.observation, exhibit.symptom, first)
+        return _asserted_value(exhibit, first)
     seen = [
         value for value in exhibit.symptom.actual if value.exact and seen_in(value.text, exhibit.observation.stdout)
     ]
@@ -149,9 +150,8 @@ def wrong_output(exhibit: Exhibit) -> Evidence:
     return NOTHING
 
 
-def _asserted_value(
-    candidate: Candidate, observation: Observation, symptom: Symptom, failure: Failure | None
-) -> Evidence:
+def _asserted_value(exhibit: Exhibit, failure: Failure | None) -> Evidence:
+    candidate, observation, symptom = exhibit.candidate, exhibit.observation, exhibit.symptom
     shown = "\n".join([observation.stdout, observation.stderr, failure.message if failure else "", candidate.actual])
     told = any(_tells(value, shown) for value in symptom.actual)
     wanted = any(_tells(value, candidate.expected) for value in symptom.expected)
@@ -159,7 +159,7 @@ def _asserted_value(
     distance = {
         Basis.REPORT: 0.4 if another else 0.0 if told or wanted else 0.25,
         Basis.SCRIPT: 0.05,
-        Basis.REGRESSION: (0.0 if told else 0.1) if symptom.good_versions else 0.5,
+        Basis.REGRESSION: (0.0 if told else 0.1) if symptom.good_versions else 0.2 if exhibit.tells_of_change else 0.5,
         Basis.MODEL: 0.1 if told else 0.6,
     }.get(candidate.basis, 1.0)
     doubt = "the wrong value is not the one reported" if another else "only the script says that the value is wrong"

@@ -39,7 +39,14 @@ def measure(candidate: Candidate, observation: Observation, situation: Situation
     if banned:
         return place(Stage.UNRUNNABLE, 1.0, reasons=(banned,))
     evidence = BY_KIND.get(symptom.kind, _none)(
-        Exhibit(candidate=candidate, observation=observation, symptom=symptom, tree=tree, modules=modules)
+        Exhibit(
+            candidate=candidate,
+            observation=observation,
+            symptom=symptom,
+            tree=tree,
+            modules=modules,
+            tells_of_change=tells_of_change(situation.report),
+        )
     )
     around = gate.surroundings(observation, symptom)
     if around and not evidence.shown:
@@ -57,6 +64,18 @@ def specific(symptom: Symptom, modules: Sequence[str]) -> bool:
         return True
     words = re.findall(r"\w{2,}", symptom.failure.message)
     return len(words) >= 2 or bool(traces.subject_frames(symptom.failure, modules))
+
+
+_CHANGE = re.compile(
+    r"\b(?:upgrad|updat|bump|regress|used to|no longer|any ?more|broke|since|new(?:er|est)? (?:release|version)|"
+    r"(?:after|when) (?:moving|switching|going) to)",
+    re.IGNORECASE,
+)
+
+
+def tells_of_change(report: Report) -> bool:
+    """Whether the report says that something changed with a version of the software."""
+    return bool(_CHANGE.search(report.title + "\n" + report.body[:20_000])) and bool(report.versions)
 
 
 def share_of_report(script: str, report: Report) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rebug.ports import Proposer
 from rebug.propose.assertions import Assertions
+from rebug.propose.crosscheck import CrossCheck
 from rebug.propose.crossover import Crossover
 from rebug.propose.data_probe import DataProbe
 from rebug.propose.entry_points import EntryPoints
@@ -20,6 +21,7 @@ from rebug.propose.subclass import CallerSubclass
 __all__ = [
     "Assertions",
     "CallerSubclass",
+    "CrossCheck",
     "Crossover",
     "DataProbe",
     "EntryPoints",
@@ -49,6 +51,7 @@ def free_proposers() -> list[Proposer]:
         Assertions(),
         Sharpen(),
         Regression(),
+        CrossCheck(),
         EnvironmentVariations(),
         DataProbe(),
     ]

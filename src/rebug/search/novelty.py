@@ -10,7 +10,7 @@ from rebug.model import Candidate
 
 def fingerprint(candidate: Candidate) -> str:
     """Equal for candidates that would run the same: normalised syntax tree (comments, layout and docstrings dropped),
-    environment variation and role. A script that does not parse is its own text."""
+    environment variation, role and what its assertion rests on. A script that does not parse is its own text."""
     try:
         tree = ast.parse(candidate.script)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -18,7 +18,15 @@ def fingerprint(candidate: Candidate) -> str:
     else:
         _drop_docstrings(tree)
         code = ast.dump(tree)
-    key = "\x00".join([code, repr(candidate.variation), repr(sorted(candidate.requirements)), candidate.role.value])
+    key = "\x00".join(
+        [
+            code,
+            repr(candidate.variation),
+            repr(sorted(candidate.requirements)),
+            candidate.role.value,
+            candidate.basis.value,
+        ]
+    )
     return hashlib.sha256(key.encode(errors="surrogatepass")).hexdigest()
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rebug.model_api.digest import described
 from rebug.ports import Situation
-from rebug.propose.written.task import Task, described
+from rebug.propose.written.task import Task
 
 VERSION = 1
 
