@@ -16,6 +16,9 @@ _FORGE = re.compile(
 )
 
 
+STRATEGIES = ("evolution", "independent")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """The options of the command line, under their words in the documentation."""
@@ -23,7 +26,12 @@ class Options:
     report: str  # file, directory, URL or "-"
     source: str = ""  # "" where the report's URL implies it
     attach: tuple[Path, ...] = ()
-    model: str = "none"
+    model: str = "none"  # "" for the first provider whose key is there
+    effort: str = "normal"  # low | normal | high
+    strategy: str = "evolution"  # evolution | independent
+    max_usd: float | None = None
+    max_tokens: int | None = None
+    redact: bool = True
     python: str = ""  # "" for the report's version, else the one rebug runs on
     requirements: tuple[str, ...] = ()
     setup: tuple[str, ...] = ()  # shell commands
@@ -49,8 +57,8 @@ class Options:
 
 def check(options: Options) -> None:
     """Raises InputError for what can be seen to be unusable from the options alone."""
-    if options.model != "none":
-        raise InputError(f"--model {options.model}: this version works without a language model; leave --model out")
+    if options.strategy not in STRATEGIES:
+        raise InputError(f"--strategy {options.strategy}: say one of {', '.join(STRATEGIES)}")
     if options.python and "/" not in options.python and not re.fullmatch(r"3\.\d{1,2}(\.\d{1,2})?", options.python):
         raise InputError(f"--python {options.python}: is not a Python version such as 3.11")
     for path in options.attach:

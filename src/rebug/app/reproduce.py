@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 import rebug
-from rebug.app import wiring
+from rebug.app import modelling, wiring
 from rebug.app.options import Options, cache_directory, check, good_version, source_of
 from rebug.confirm import Confirmer
 from rebug.errors import EnvironmentFailed, InputError
@@ -21,10 +21,11 @@ from rebug.execute import LocalEngine, choose_sandbox
 from rebug.intake import find_symptom, load_report
 from rebug.judge import StagedJudge, reached
 from rebug.model import Environment, Finding, Report, Stage, Status, Symptom, SymptomKind, Trial, Variation
-from rebug.ports import Journal, Narrator, Sandbox
+from rebug.model_api import ModelRun
+from rebug.ports import Critic, Journal, Narrator, Proposer, Sandbox
 from rebug.propose import free_proposers
 from rebug.report import JOURNAL, RESULT, Result, Run, prepare, read_result, write
-from rebug.report.schema import CountsPart, SecondsPart, SubjectPart
+from rebug.report.schema import CostPart, CountsPart, SecondsPart, SubjectPart
 from rebug.search import Outcome, Search
 from rebug.store import SqliteJournal, encode
 from rebug.subject import Source, build_index, open_source
@@ -82,7 +83,8 @@ def reproduce(options: Options, *, narrate: Narrator = _silent, clock: Callable[
             clock=clock,
             started=started,
         )
-        result = write(out, job.run())
+        with modelling.opened(options, out, journal, narrate=narrate, clock=clock, started=started) as job.model:
+            result = write(out, job.run())
         journal.append("result", {"status": result.status, "score": result.score})
     return Done(result=result, out=out)
 
@@ -135,6 +137,7 @@ class _Job:
     outcome: Outcome | None = None
     findings: list[Finding] = field(default_factory=list)
     confirming: float = 0.0
+    model: ModelRun | None = None
 
     def run(self) -> Run:
         try:
@@ -174,12 +177,17 @@ class _Job:
             narrate=narrate,
         )
         confirm = partial(self._confirm, confirmer)
+        author, critic = self._modelled(
+            modelling.Subject(report=self.report, symptom=symptom, index=index, environment=environment)
+        )
         self.outcome = Search(
             report=self.report,
             symptom=symptom,
             index=index,
             environments=environments,
             proposers=free_proposers(),
+            paid=author,
+            critic=critic,
             engine=engine,
             judge=StagedJudge(),
             journal=self.journal,
@@ -189,6 +197,12 @@ class _Job:
             narrate=narrate,
         ).run(self.started)
         self._consider(self.outcome, confirm)
+
+    def _modelled(self, subject: modelling.Subject) -> tuple[tuple[Proposer, ...], Critic | None]:
+        if self.model is None:
+            return (), None
+        author, critic = modelling.workers(self.options, self.model, subject, self.narrate)
+        return (author,), critic
 
     def _confirm(self, confirmer: Confirmer, trial: Trial) -> str:
         """ "" when the trial is a reproduction, else why it is not."""
@@ -234,10 +248,17 @@ class _Job:
             counts=CountsPart.model_validate(asdict(outcome.counts)) if outcome else CountsPart(),
             seconds=SecondsPart(total=self.clock() - self.started, confirming=self.confirming, **spent),
             stopped=outcome.stopped if outcome else "",
+            cost=_cost(self.model),
             error=error,
             top=self.options.top,
             version=rebug.__version__,
         )
+
+
+def _cost(model: ModelRun | None) -> CostPart:
+    if model is None:
+        return CostPart()
+    return CostPart.model_validate({**asdict(model.cost()), "prompts": modelling.prompt_versions()})
 
 
 def decide(outcome: Outcome, findings: Sequence[Finding]) -> Status:

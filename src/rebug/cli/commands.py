@@ -101,8 +101,28 @@ def reproduce(  # noqa: PLR0917  typer binds by name
         list[Path], typer.Option("--attach", "-a", metavar="FILE", help="A log, core dump or config. Repeatable.")
     ] = [],  # noqa: B006  typer reads it, nothing writes it
     model: Annotated[
-        str, typer.Option("--model", metavar="MODEL", help="Only none: this version needs no language model.")
-    ] = "none",
+        str,
+        typer.Option(
+            "--model",
+            metavar="MODEL",
+            help="openai:gpt-5-mini, anthropic:…, http://127.0.0.1:8080/v1, … or none. Default: the first key found.",
+        ),
+    ] = "",
+    effort: Annotated[
+        str, typer.Option("--effort", metavar="LEVEL", help="What a model is asked a round: low, normal or high.")
+    ] = "normal",
+    strategy: Annotated[
+        str, typer.Option("--strategy", metavar="NAME", help="evolution, or independent sampling of a model.")
+    ] = "evolution",
+    max_usd: Annotated[
+        float | None, typer.Option("--max-usd", min=0, metavar="X", help="Most that a model may cost, US dollars.")
+    ] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option("--max-tokens", min=0, metavar="N", help="Most tokens of a model, in and out.")
+    ] = None,
+    redact: Annotated[
+        bool, typer.Option("--redact/--no-redact", help="Take secrets out of what a model is shown.")
+    ] = True,
     python: Python = "",
     with_: With = [],  # noqa: B006
     setup: Setup = [],  # noqa: B006
@@ -134,6 +154,11 @@ def reproduce(  # noqa: PLR0917  typer binds by name
         source=source,
         attach=tuple(attach),
         model=model,
+        effort=effort,
+        strategy=strategy,
+        max_usd=max_usd,
+        max_tokens=max_tokens,
+        redact=redact,
         python=python,
         requirements=tuple(with_),
         setup=tuple(setup),

@@ -6,7 +6,7 @@ It is asked only where evidence leaves a doubt, and can move a trial within its 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rebug.judge.stages import place
@@ -48,6 +48,7 @@ class Reviewer:
 
     run: ModelRun
     prefix: str
+    redact: Callable[[str], str] = str  # for what follows the shared context
 
     def review(self, trials: Sequence[Trial], situation: Situation) -> Mapping[str, Trial]:
         """Reviews of the best doubtful trials. Empty when the call is refused by a cap or the provider."""
@@ -58,7 +59,7 @@ class Reviewer:
         text = PROMPT.format(trials="\n\n".join(f"## {t.candidate.id}\n{described(t, longest=900)}" for t in chosen))
         request = Request(
             prefix=self.prefix,
-            suffix=text,
+            suffix=self.redact(text),
             max_output_tokens=TOKENS_PER_REVIEW * len(chosen) + 80,
             label="review",
             sample=situation.round,

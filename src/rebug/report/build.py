@@ -31,6 +31,7 @@ class Run:
     findings: Sequence[Finding] = ()  # what confirmation made of some of them, the chosen one first
     counts: schema.CountsPart = field(default_factory=schema.CountsPart)
     seconds: schema.SecondsPart = field(default_factory=schema.SecondsPart)
+    cost: schema.CostPart = field(default_factory=schema.CostPart)
     stopped: str = ""
     error: str = ""
     top: int = 5
@@ -57,6 +58,7 @@ def build(run: Run) -> schema.Result:
         ),
         best=_best(chosen) if chosen else None,
         missing_information=() if reproduced else run.symptom.missing,
+        cost=run.cost,
         counts=run.counts,
         seconds=run.seconds,
         stopped=run.stopped,

@@ -179,8 +179,12 @@ class CostPart(Part):
     cached_tokens: Count = 0
     cache_write_tokens: Count = 0
     output_tokens: Count = 0
-    usd: Annotated[float, Field(ge=0)] = 0
-    usd_without_cache: Annotated[float, Field(ge=0)] = 0
+    usd: Annotated[float, Field(ge=0)] | None = Field(default=0, description="null: the price is not known")
+    usd_without_cache: Annotated[float, Field(ge=0)] | None = 0
+    usd_uncertain: Annotated[float, Field(ge=0)] = Field(
+        default=0, description="worst case of calls that failed and may have been billed"
+    )
+    prompts: dict[str, int] = Field(default_factory=dict, description="version of each prompt that could be used")
 
 
 class CountsPart(Part):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from rebug.model import Candidate
@@ -59,6 +59,7 @@ class Author:
     effort: Effort
     writers: Sequence[Writer] = field(default_factory=writers)
     independent: bool = False
+    redact: Callable[[str], str] = str  # for what follows the shared context: parents' output may hold anything
     narrate: Narrator = lambda _: None
     name: str = "model"
     reactive: bool = False
@@ -107,7 +108,7 @@ class Author:
     def _request(self, task: Task, more: str = "") -> Request:
         return Request(
             prefix=self.prefix,
-            suffix=task.text + more,
+            suffix=self.redact(task.text + more),
             max_output_tokens=task.max_output_tokens,
             label=task.writer,
             sample=task.sample,

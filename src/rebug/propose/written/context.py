@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from rebug.model import Environment, Report, Symptom
 from rebug.ports import Index, Symbol
 
+VERSION = 1
+
 CHARACTERS_PER_TOKEN = 3.6
 """Python source and English mixed, over the common tokenizers; only sizes the context, never a bill."""
 
