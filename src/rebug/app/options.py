@@ -49,6 +49,7 @@ class Options:
     sandbox: str = "auto"
     seed: int = 0
     out: Path | None = None  # None: a new directory below rebug-runs/
+    resume: Path | None = None  # an interrupted run's directory to go on with
 
     @property
     def workers(self) -> int:
@@ -57,6 +58,8 @@ class Options:
 
 def check(options: Options) -> None:
     """Raises InputError for what can be seen to be unusable from the options alone."""
+    if not options.report and options.resume is None:
+        raise InputError("which report? Give a file, a directory or - for stdin")
     if options.strategy not in STRATEGIES:
         raise InputError(f"--strategy {options.strategy}: say one of {', '.join(STRATEGIES)}")
     if options.python and "/" not in options.python and not re.fullmatch(r"3\.\d{1,2}(\.\d{1,2})?", options.python):

@@ -15,12 +15,14 @@ from pathlib import Path
 import rebug
 from rebug.app import modelling, wiring
 from rebug.app.options import Options, cache_directory, check, good_version, source_of
+from rebug.app.resume import interrupted
 from rebug.confirm import Confirmer
 from rebug.errors import EnvironmentFailed, InputError
 from rebug.execute import LocalEngine, choose_sandbox
+from rebug.execute.replay import ReplayEngine
 from rebug.intake import find_symptom, load_report
 from rebug.judge import StagedJudge, reached
-from rebug.model import Environment, Finding, Report, Stage, Status, Symptom, SymptomKind, Trial, Variation
+from rebug.model import Environment, Finding, Observation, Report, Stage, Status, Symptom, SymptomKind, Trial, Variation
 from rebug.model_api import ModelRun
 from rebug.ports import Critic, Journal, Narrator, Proposer, Sandbox
 from rebug.propose import free_proposers
@@ -61,13 +63,19 @@ def reproduce(options: Options, *, narrate: Narrator = _silent, clock: Callable[
     """
     started = clock()
     check(options)
+    observed: Mapping[tuple[str, str, str], Observation] = {}
+    if options.resume is not None:
+        earlier = interrupted(options.resume, options)
+        options, observed = earlier.options, earlier.observed
+        narrate(f"going on with {options.resume}: {len(observed)} candidates were run already")
     source_spec = source_of(options)
     sandbox = choose_sandbox(options.sandbox)
     report = load_report(options.report, options.attach, sys.stdin.buffer)
     for note in report.notes:
         narrate(note)
     out = _directory(options.out, report.title)
-    prepare(out)
+    if options.resume is None:
+        prepare(out)
     narrate(f"report: {report.title}")
     with SqliteJournal(out / JOURNAL) as journal:
         run_id = _run_id()
@@ -82,6 +90,7 @@ def reproduce(options: Options, *, narrate: Narrator = _silent, clock: Callable[
             narrate=narrate,
             clock=clock,
             started=started,
+            observed=observed,
         )
         with modelling.opened(options, out, journal, narrate=narrate, clock=clock, started=started) as job.model:
             result = write(out, job.run())
@@ -138,6 +147,7 @@ class _Job:
     findings: list[Finding] = field(default_factory=list)
     confirming: float = 0.0
     model: ModelRun | None = None
+    observed: Mapping[tuple[str, str, str], Observation] = field(default_factory=dict)
 
     def run(self) -> Run:
         try:
@@ -162,7 +172,8 @@ class _Job:
         self.symptom = symptom = find_symptom(self.report, source.package, environment.modules)
         self.journal.append("symptom", encode(symptom))
         narrate(f"symptom: {symptom.kind}" + (f": {symptom.quote}" if symptom.quote else ""))
-        engine = LocalEngine(self.sandbox, workers=options.workers)
+        local = LocalEngine(self.sandbox, workers=options.workers)
+        engine = ReplayEngine(engine=local, observed=self.observed) if self.observed else local
         confirmer = Confirmer(
             report=self.report,
             symptom=symptom,

@@ -95,7 +95,7 @@ def reproduce(  # noqa: PLR0917  typer binds by name
             metavar="REPORT",
             help="The bug report: a file, a directory with report.md and attachments/, or - for stdin.",
         ),
-    ],
+    ] = "",
     source: Source = "",
     attach: Annotated[
         list[Path], typer.Option("--attach", "-a", metavar="FILE", help="A log, core dump or config. Repeatable.")
@@ -142,6 +142,9 @@ def reproduce(  # noqa: PLR0917  typer binds by name
     sandbox: SandboxName = "auto",
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Same seed, same choices.")] = 0,
     out: Out = None,
+    resume: Annotated[
+        Path | None, typer.Option("--resume", metavar="RUN", help="Go on with an interrupted run, as it was started.")
+    ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
     verbose: Verbose = False,  # noqa: ARG001  read by main, which also covers what fails before this
@@ -176,6 +179,7 @@ def reproduce(  # noqa: PLR0917  typer binds by name
         sandbox=sandbox,
         seed=seed,
         out=out,
+        resume=resume,
     )
     return _run(options, as_json=as_json, quiet=quiet)
 
