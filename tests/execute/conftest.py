@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 import uuid
@@ -12,6 +13,7 @@ import pytest
 
 from rebug.errors import SandboxUnavailable
 from rebug.execute import LocalEngine, choose_sandbox
+from rebug.execute.cap import MOUNT
 from rebug.model import Candidate, Environment, Hypothesis, Observation, Variation
 from rebug.ports import Job, Limits, Sandbox
 
@@ -108,6 +110,7 @@ def nothing_left_behind(tmp_path_factory: pytest.TempPathFactory, monkeypatch: p
     assert marked_processes() == []
     assert list(place.iterdir()) == []
     assert mount_points() == mounts
+    assert [*MOUNT.glob(f"**/rebug-*-{os.getpid()}-*")] == []
     assert open_descriptors() <= descriptors
 
 
@@ -126,8 +129,9 @@ def marked_processes() -> list[str]:
         if not place.name.isdigit():
             continue
         try:
-            if MARK.encode() in (place / "environ").read_bytes():
-                found.append((place / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+            command = (place / "cmdline").read_bytes()
+            if MARK.encode() in command + (place / "environ").read_bytes():
+                found.append(command.replace(b"\0", b" ").decode())
         except OSError:
             continue
     return found

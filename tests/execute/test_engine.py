@@ -13,7 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from rebug.execute import LocalEngine, explain_limit, observe
+from rebug.execute import BwrapSandbox, LocalEngine, explain_limit, observe
+from rebug.execute.bwrap import arguments
+from rebug.execute.orphans import end_orphans
 from rebug.model import Ended, Environment, Observation
 from rebug.ports import Completed, Limits, Sandbox
 
@@ -97,7 +99,8 @@ def test_interrupted_or_killed_it_leaves_nothing(sandbox: Sandbox, number: int, 
     process.send_signal(number)
     out, err = process.communicate(timeout=20)
     while marked_processes() and time.monotonic() < deadline:
-        time.sleep(0.05)
+        time.sleep(0.2)
+        end_orphans()  # as the next start of rebug does
     assert marked_processes() == []
     if number == signal.SIGINT:
         assert (process.returncode, out, err) == (7, "ready\ninterrupted\n", "")
@@ -231,3 +234,20 @@ def test_every_limit_is_explained_in_one_line(limit: str) -> None:
 
 def test_no_limit_needs_no_explanation() -> None:
     assert explain_limit("", Limits()) == ""
+
+
+def test_a_sandbox_whose_bubblewrap_was_killed_too_early_is_ended(bwrap: Sandbox) -> None:
+    """The status goes into a pipe that nobody reads any more: bubblewrap dies before it has set its child free."""
+    assert isinstance(bwrap, BwrapSandbox)
+    reader, writer = os.pipe()
+    os.close(reader)
+    argv = arguments(bwrap.program, status=writer, shown=[], work="/work", files=[], limits=Limits())
+    argv += ["--setenv", MARK, "1", "--", "/bin/true"]
+    process = subprocess.Popen(argv, pass_fds=[writer], env={}, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    os.close(writer)
+    assert process.wait(10) != 0
+    assert len(marked_processes()) == 1
+    assert len(end_orphans()) == 1
+    deadline = time.monotonic() + 10
+    while marked_processes() and time.monotonic() < deadline:
+        time.sleep(0.02)

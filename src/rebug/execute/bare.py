@@ -20,6 +20,7 @@ from pathlib import Path
 
 from rebug.execute import tree
 from rebug.execute.bwrap import STACK_BYTES
+from rebug.execute.cap import THREADS_PER_PROCESS, capped, user_tasks, was_hit
 from rebug.execute.supervise import Keeper, never, supervise
 from rebug.ports import Command, Completed, Limits
 
@@ -45,11 +46,12 @@ class NoSandbox:
                 target = place / "work" / name
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(content)
-            return supervise(self._start(command, place), command.limits, stop, started)
+            with capped(command.limits.processes) as group:
+                return supervise(self._start(command, place, group), command.limits, stop, started)
         finally:
             remove(place)
 
-    def _start(self, command: Command, place: Path) -> Keeper:
+    def _start(self, command: Command, place: Path, group: Path | None) -> Keeper:
         names = ("stdout", "stderr", "status", "record") if command.record else ("stdout", "stderr", "status")
         pipes = {name: os.pipe() for name in names}
         variables = {**command.variables, "HOME": str(place / "home"), "TMPDIR": str(place / "tmp")}
@@ -59,7 +61,7 @@ class NoSandbox:
         limits = ",".join(f"{name}={value}" for name, value in resource_limits(command.limits).items())
         # -I -S: neither the user's environment nor site-packages bear on the nanny; it hands its environment on.
         argv = [sys.executable, "-I", "-S", str(NANNY), str(pipes["status"][1]), str(os.getpid()), str(place), limits]
-        argv += command.argv
+        argv += [str(group / "cgroup.procs") if group is not None else "", *command.argv]
         try:
             process = subprocess.Popen(
                 argv,
@@ -81,6 +83,8 @@ class NoSandbox:
             status=pipes["status"][0],
             record=pipes["record"][0] if command.record else None,
             in_namespace=False,
+            bounded=group is not None or os.geteuid() != 0,
+            refused=lambda: group is not None and was_hit(group),
             folder=place,
             end=end,
         )
@@ -101,9 +105,10 @@ def end(keeper: Keeper, child: int | None) -> None:  # noqa: ARG001 - the nanny 
 
 
 def resource_limits(limits: Limits) -> dict[str, int]:
-    """Limits of each process by `resource` name. The number of processes is watched from outside: the kernel's limit
-    would count the user's other processes too."""
+    """Limits of each process by `resource` name."""
+    own = THREADS_PER_PROCESS * limits.processes
     return {
+        "RLIMIT_NPROC": own + (user_tasks() if os.geteuid() else 0),  # not enforced for root
         "RLIMIT_DATA": limits.memory_bytes + limits.processes * STACK_BYTES,
         "RLIMIT_FSIZE": limits.disk_bytes,
         "RLIMIT_CPU": int(limits.cpu_seconds) + 2,

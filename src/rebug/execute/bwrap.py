@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rebug.errors import SandboxUnavailable
+from rebug.execute import tree
+from rebug.execute.cap import THREADS_PER_PROCESS, capped, joining, was_hit
 from rebug.execute.supervise import Keeper, never, supervise
 from rebug.ports import Command, Completed, Limits
 
@@ -25,7 +27,6 @@ HOME = "/home/u"
 WORK_PLACES = ("/work", "/run/work", "/srv/work")  # the first one under which nothing has to be shown is taken
 SMALL_DISK = 64 << 20  # bytes of the home directory and of /dev/shm
 STACK_BYTES = 8 << 20  # address space of one thread's stack, which counts as data
-THREADS_PER_PROCESS = 8  # the kernel's limit counts threads, ours processes
 END_SECONDS = 5.0
 PLAIN_FILES: Mapping[str, bytes] = {
     "/etc/passwd": b"root:x:0:0::/root:/bin/sh\nu:x:1000:1000::/home/u:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\n",
@@ -58,14 +59,17 @@ class BwrapSandbox:
         shown = visible(command.readable)
         work = working_directory(shown)
         descriptors: list[int] = []
-        try:
-            keeper = self._start(command, shown, work, descriptors)
-        finally:
-            for descriptor in descriptors:
-                os.close(descriptor)
-        return supervise(keeper, command.limits, stop, started)
+        with capped(command.limits.processes) as group:
+            try:
+                keeper = self._start(command, shown, work, group, descriptors)
+            finally:
+                for descriptor in descriptors:
+                    os.close(descriptor)
+            return supervise(keeper, command.limits, stop, started)
 
-    def _start(self, command: Command, shown: Sequence[Path], work: str, passed: list[int]) -> Keeper:
+    def _start(
+        self, command: Command, shown: Sequence[Path], work: str, group: Path | None, passed: list[int]
+    ) -> Keeper:
         """Starts bubblewrap. Every descriptor appended to `passed` is the caller's to close."""
         readers = {}
         for name in ("stdout", "stderr", "status", "record") if command.record else ("stdout", "stderr", "status"):
@@ -87,7 +91,7 @@ class BwrapSandbox:
         argv += ["--", PRLIMIT, *resource_limits(command.limits), "--", *command.argv]
         try:
             process = subprocess.Popen(
-                argv,
+                [*joining(group), *argv],
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=err,
@@ -107,6 +111,8 @@ class BwrapSandbox:
             status=readers["status"],
             record=readers.get("record"),
             in_namespace=True,
+            bounded=group is not None or os.geteuid() != 0,
+            refused=lambda: group is not None and was_hit(group),
             disks=(work, "/tmp", HOME, "/dev/shm"),  # noqa: S108 - the sandbox's own
             end=end,
         )
@@ -123,8 +129,21 @@ def end(keeper: Keeper, child: int | None) -> None:
     with suppress(subprocess.TimeoutExpired):
         keeper.process.wait(0.2 if child is not None else 0)
     if keeper.process.poll() is None:
-        keeper.process.kill()
-        keeper.process.wait(END_SECONDS)
+        end_unreported(keeper.process)
+
+
+def end_unreported(process: subprocess.Popen[bytes]) -> None:
+    """Ends a bubblewrap that has not said which child it has. Killed before it has set that child free, it would leave
+    it behind, waiting for ever; so it is held still, loses its child, and only then goes."""
+    process.send_signal(signal.SIGSTOP)
+    deadline = time.monotonic() + END_SECONDS
+    while not tree.stopped(process.pid) and time.monotonic() < deadline:
+        time.sleep(0.001)
+    for pid in tree.children(process.pid):
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)
+    process.kill()
+    process.wait(END_SECONDS)
 
 
 def memory_file(content: bytes) -> int:

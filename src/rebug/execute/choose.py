@@ -13,6 +13,7 @@ from pathlib import Path
 from rebug.errors import InputError, SandboxUnavailable
 from rebug.execute.bare import NoSandbox
 from rebug.execute.bwrap import PRLIMIT, BwrapSandbox
+from rebug.execute.orphans import end_orphans
 from rebug.ports import Command, Limits, Sandbox
 
 SYSTEM_BWRAP = "/usr/bin/bwrap"
@@ -52,6 +53,7 @@ def choose_sandbox(name: str = "auto") -> Sandbox:
 
 def probe() -> Sequence[ProbeResult]:
     """Every backend tried, best first. Runs each once per process; bubblewrap's probe takes some 20 ms."""
+    _tidy()
     found = [_probe_bwrap(program) for program in bwrap_programs()]
     if not found:
         found = [
@@ -76,6 +78,11 @@ def bwrap_programs() -> list[str]:
     if on_path:
         candidates.append(on_path)
     return [path for path in dict.fromkeys(candidates) if os.access(path, os.X_OK)]
+
+
+@functools.cache
+def _tidy() -> None:
+    end_orphans()
 
 
 @functools.lru_cache(maxsize=8)

@@ -1,4 +1,4 @@
-"""Keeps a process tree that has no sandbox, and ends all of it: `nanny.py STATUS_FD PARENT PLACE LIMITS ARGV…`.
+"""Keeps a process tree that has no sandbox, and ends all of it: `nanny.py STATUS_FD PARENT PLACE LIMITS GROUP ARGV…`.
 
 Started by rebug.execute.bare with the host's interpreter in isolated mode. As the tree's *subreaper* it inherits every
 daemon that forks away from it, so nothing escapes the final kill; it dies with rebug, taking the tree and its directory
@@ -81,6 +81,9 @@ def become(argv: list[str], limits: dict[str, str], status: int) -> None:
         os.setsid()
         signal.pthread_sigmask(signal.SIG_SETMASK, set())
         os.set_inheritable(status, False)
+        if sys.argv[5]:  # the control group that bounds the number of tasks
+            with open(sys.argv[5], "wb") as file:
+                file.write(b"0")
         for name, value in limits.items():
             number = getattr(resource, name)
             hard = resource.getrlimit(number)[1]
@@ -94,7 +97,7 @@ def become(argv: list[str], limits: dict[str, str], status: int) -> None:
 
 
 def main() -> None:
-    status, parent, argv = int(sys.argv[1]), int(sys.argv[2]), sys.argv[5:]
+    status, parent, argv = int(sys.argv[1]), int(sys.argv[2]), sys.argv[6:]
     limits = dict(pair.split("=") for pair in sys.argv[4].split(","))
     libc = ctypes.CDLL(None)
     libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)

@@ -24,6 +24,7 @@ from rebug.execute import tree
 from rebug.ports import Completed, Limits
 
 SAMPLE_SECONDS = 0.05
+UNBOUNDED_SECONDS = 0.01  # where the kernel does not bound the number of processes
 STACK_SIGNAL = signal.SIGRTMIN + 7
 """Asks the harness for the stacks of all threads. A real-time signal, since scripts use the ordinary ones."""
 STACK_SECONDS = 0.3  # before a limit: long enough for the harness to answer on a busy machine
@@ -77,6 +78,8 @@ class Keeper:
     status: int
     record: int | None
     in_namespace: bool
+    bounded: bool  # the kernel bounds the number of processes
+    refused: Callable[[], bool] = never  # whether it has refused one for that
     folder: Path | None = None  # the tree's files where they lie on the host's disk, measured against the disk limit
     disks: tuple[str, ...] = ()  # file systems of the tree's own, by its paths; a full one ends the run
     end: Callable[[Keeper, int | None], None]  # (keeper, pidfd of the reported child)
@@ -122,12 +125,13 @@ class Supervision:
         return self._completed()
 
     def _watch(self, selector: selectors.BaseSelector) -> None:
-        next_sample = self.started + SAMPLE_SECONDS / 2
+        pause = SAMPLE_SECONDS if self.keeper.bounded else UNBOUNDED_SECONDS
+        next_sample = self.started + pause / 2
         while not self._over():
             now = time.monotonic()
             if now >= next_sample:
                 self._sample(now)
-                next_sample = time.monotonic() + SAMPLE_SECONDS
+                next_sample = time.monotonic() + pause
             if self._pump(selector, max(0.0, next_sample - now)):
                 return
 
@@ -165,7 +169,7 @@ class Supervision:
     def _sample(self, now: float) -> None:
         root = self.child if self.keeper.in_namespace else self.keeper.process.pid
         if root is not None:
-            processes = tree.descendants(root, self.limits.processes * 4)
+            processes = tree.descendants(root, self.limits.processes + 2)
             self._measure(processes)
         left = self.limits.wall_seconds - (now - self.started)
         if left <= 0:
@@ -236,6 +240,8 @@ class Supervision:
                     selector.unregister(key.fileobj)
         if not self.limit and (self.out.overflow or self.err.overflow):
             self.limit = "output"
+        elif not self.limit and self.keeper.refused():
+            self.limit = "processes"
 
     def _completed(self) -> Completed:
         status = status_fields(bytes(self.status.data))

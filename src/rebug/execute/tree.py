@@ -44,6 +44,15 @@ def read(pid: int) -> Process | None:
     )
 
 
+def stopped(pid: int) -> bool:
+    """Whether the process is stopped or has ended."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_bytes()
+    except OSError:
+        return True
+    return text[text.rfind(b")") + 2 :][:1] in b"TtZX"
+
+
 def children(pid: int, threads: int = 1) -> list[int]:
     """Pids of the direct children. `threads`: how many threads the parent has, since each has children of its own."""
     try:
@@ -60,14 +69,14 @@ def children(pid: int, threads: int = 1) -> list[int]:
 
 
 def descendants(root: int, limit: int = 10_000) -> list[Process]:
-    """Every live process below `root`, itself excluded, parents first; at most about `limit` of them."""
+    """Every live process below `root`, itself excluded, parents first; at most `limit` of them."""
     found: list[Process] = []
     first = read(root)
     queue = [(root, first.threads if first else 1)]
     while queue and len(found) < limit:
         pid, threads = queue.pop()
         for child in children(pid, threads):
-            process = read(child)
+            process = read(child) if len(found) < limit else None
             if process is not None:
                 found.append(process)
                 queue.append((child, process.threads))
