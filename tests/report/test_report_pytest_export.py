@@ -1,6 +1,7 @@
 """The pytest module: it fails while the bug is there, passes once it is fixed, skips when the script cannot tell."""
 
 import ast
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -17,7 +18,8 @@ def outcome(tmp_path: Path, script: str, seconds: int = 60) -> tuple[int, str]:
     path = tmp_path / "test_repro.py"
     path.write_text(export(script, title="It fails", url="https://example.org/1", seconds=seconds), "utf-8")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "error", "-rs", str(path)]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    bare = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # it has to work without, and starts sooner
+    done = subprocess.run(command, cwd=tmp_path, env=bare, capture_output=True, text=True, check=False)
     return done.returncode, done.stdout
 
 

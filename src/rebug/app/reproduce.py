@@ -63,6 +63,8 @@ def reproduce(options: Options, *, narrate: Narrator = _silent, clock: Callable[
     """
     started = clock()
     check(options)
+    if not options.report and options.resume is None:
+        raise InputError("which report? Give a file, a directory or - for stdin; see `rebug reproduce --help`")
     observed: Mapping[tuple[str, str, str], Observation] = {}
     if options.resume is not None:
         earlier = interrupted(options.resume, options)
