@@ -148,10 +148,19 @@ def failed_assertion(message: str) -> Observation:
     return raised("AssertionError", message, IN_SCRIPT)
 
 
-def test_an_asserted_wrong_value_of_the_report_matches(verdict_of: Judge) -> None:
-    trial = verdict_of(
-        SCRIPT, failed_assertion("expected 4, got 1"), WRONG, basis=Basis.REPORT, expected="4", actual="1"
-    )
+def test_an_asserted_wrong_value_matches_on_the_reporters_own_inputs(verdict_of: Judge) -> None:
+    asserted = {"basis": Basis.REPORT, "expected": "4", "actual": "1"}
+    own = "# Wrong\n\n```python\nload('x')\n```\n"
+    trial = verdict_of(SCRIPT, failed_assertion("expected 4, got 1"), WRONG, body=own, **asserted)
+    assert trial.loss.stage is Stage.MATCH
+    other = verdict_of(SCRIPT, failed_assertion("expected 4, got 1"), WRONG, **asserted)
+    assert other.loss.stage is Stage.KIND, "a value as common as 1 says nothing of other inputs"
+
+
+def test_a_particular_wrong_value_matches_on_any_inputs(verdict_of: Judge) -> None:
+    symptom = Symptom(kind=SymptomKind.WRONG_OUTPUT, actual=(Value(text="Sentinel.UNSET is here"),))
+    seen = failed_assertion("expected None, got Sentinel.UNSET is here")
+    trial = verdict_of(SCRIPT, seen, symptom, basis=Basis.REPORT, actual="Sentinel.UNSET is here")
     assert trial.loss.stage is Stage.MATCH
 
 

@@ -37,7 +37,7 @@ def test_a_trial_that_its_confirmation_contradicts_is_demoted_and_the_search_goe
     search = searching(
         Fixed([candidate(HIT)]),
         Fixed([candidate(other)], round=2),
-        accept=lambda trial: "" if trial.candidate.script == other else "it exits 0 when run plainly",
+        accept=lambda trial, _: "" if trial.candidate.script == other else "it exits 0 when run plainly",
     )
     outcome = search.run()
     assert outcome.accepted is not None
@@ -74,7 +74,7 @@ def test_reactive_proposers_see_results_within_the_round(searching: Searching) -
 def test_controls_and_probes_are_neither_ranked_nor_confirmed(searching: Searching) -> None:
     asked: list[str] = []
     search = searching(
-        Fixed([candidate(HIT, role=Role.CONTROL)]), accept=lambda trial: asked.append(trial.candidate.id) or ""
+        Fixed([candidate(HIT, role=Role.CONTROL)]), accept=lambda trial, _: asked.append(trial.candidate.id) or ""
     )
     outcome = search.run()
     assert (outcome.ranked, asked, outcome.counts.run) == ((), [], 1)
@@ -119,7 +119,7 @@ def test_the_same_seed_gives_the_same_journal(searching: Searching) -> None:
 
 
 def test_ctrl_c_leaves_what_was_found(searching: Searching) -> None:
-    def interrupt(_: object) -> str:
+    def interrupt(*_: object) -> str:
         raise KeyboardInterrupt
 
     outcome = searching(Fixed([candidate(NEAR), candidate(HIT)]), accept=interrupt).run()

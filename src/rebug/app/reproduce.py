@@ -217,11 +217,11 @@ class _Job:
         author, critic = modelling.workers(self.options, self.model, subject, self.narrate)
         return (author,), critic
 
-    def _confirm(self, confirmer: Confirmer, trial: Trial) -> str:
+    def _confirm(self, confirmer: Confirmer, trial: Trial, trials: Sequence[Trial]) -> str:
         """ "" when the trial is a reproduction, else why it is not."""
         began = self.clock()
         limit = self.options.max_seconds
-        finding = confirmer.confirm(trial, None if limit is None else self.started + limit)
+        finding = confirmer.confirm(trial, trials, None if limit is None else self.started + limit)
         self.confirming += self.clock() - began
         self.journal.append("finding", encode(finding))
         self.findings.append(finding)
@@ -231,14 +231,14 @@ class _Job:
         self.narrate(f"not confirmed: {doubt}")
         return doubt
 
-    def _consider(self, outcome: Outcome, confirm: Callable[[Trial], str]) -> None:
+    def _consider(self, outcome: Outcome, confirm: Callable[[Trial, Sequence[Trial]], str]) -> None:
         """Makes a stand-alone script of the best trial where confirmation was not asked for it: near, but no match."""
         known = {finding.trial.candidate.id for finding in self.findings}
         best = outcome.ranked[0] if outcome.ranked else None
         if not best or outcome.accepted or best.candidate.id in known or not reached(best.loss.stage, Stage.KIND):
             return
         self.narrate(f"nothing matches; making a script of what came nearest, {best.candidate.id}")
-        confirm(best)
+        confirm(best, outcome.trials)
 
     def _conclude(self, status: Status, error: str = "") -> Run:
         outcome, source, environment = self.outcome, self.source, self.environment

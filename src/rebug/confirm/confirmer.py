@@ -53,8 +53,11 @@ class Confirmer:
     good_versions: Sequence[str] = ()  # by the user's word; before the report's
     narrate: Narrator = lambda _: None
 
-    def confirm(self, trial: Trial, deadline: float | None = None) -> Finding:
-        """The finding, confirmed or with the doubts that speak against it. Does not raise for a failed environment."""
+    def confirm(self, trial: Trial, trials: Sequence[Trial] = (), deadline: float | None = None) -> Finding:
+        """The finding, confirmed or with the doubts that speak against it. Does not raise for a failed environment.
+
+        `trials` are all of the search so far: what a script's assertion rests on may stand in its ancestors.
+        """
         try:
             environment = self.plain_environment(self._requirements(trial.candidate))
         except EnvironmentFailed as failure:
@@ -63,7 +66,7 @@ class Confirmer:
         doubts: tuple[str, ...] = ("it was not run",)
         for cut in (True, False):
             script = standalone(trial, self.symptom, self.source, environment, modules=self.index.modules, cut=cut)
-            repeated, doubts = self._repeat(trial.candidate, script, environment, deadline)
+            repeated, doubts = self._repeat(trial.candidate, script, environment, trials, deadline)
             if not doubts:
                 break
         last_good = ""
@@ -102,11 +105,24 @@ class Confirmer:
     # ---------------------------------------------------------------------------------------------------------- repeats
 
     def _repeat(
-        self, candidate: Candidate, script: str, environment: Environment, deadline: float | None
+        self,
+        candidate: Candidate,
+        script: str,
+        environment: Environment,
+        trials: Sequence[Trial],
+        deadline: float | None,
     ) -> tuple[Repeats, tuple[str, ...]]:
         """Run the script `runs` times; the doubts are empty when it failed for the reported reason each time."""
         seen = self._run(replace(candidate, script=script), environment, self.runs, deadline)
-        verdicts = [self._disagreement(candidate, script, observation, environment) for observation in seen]
+        situation = Situation(
+            report=self.report,
+            symptom=self.symptom,
+            index=self.index,
+            environment=environment,
+            round=0,
+            trials=trials,
+        )
+        verdicts = [self._disagreement(candidate, script, observation, situation) for observation in seen]
         failures = sum(not verdict for verdict in verdicts)
         doubts = tuple(dict.fromkeys(verdict for verdict in verdicts if verdict))
         if doubts and failures and self.symptom.kind is not SymptomKind.RACE:
@@ -120,9 +136,7 @@ class Confirmer:
         job = Job(candidate=plain, environment=environment, limits=self.limits, harness=False)
         return self.engine.run([job] * times, deadline=deadline)
 
-    def _disagreement(
-        self, candidate: Candidate, script: str, observation: Observation, environment: Environment
-    ) -> str:
+    def _disagreement(self, candidate: Candidate, script: str, observation: Observation, situation: Situation) -> str:
         """Why a plain run of the stand-alone script is not the reported failure; "" when it is."""
         if observation.ended is Ended.REFUSED:
             return f"its plain run was not possible: {observation.limit}"
@@ -130,9 +144,6 @@ class Confirmer:
             return "its plain run exits 0 in a clean environment"
         if observation.ended is Ended.EXITED and observation.exit == 125:
             return "its plain run fails for another reason (exit 125)"
-        situation = Situation(
-            report=self.report, symptom=self.symptom, index=self.index, environment=environment, round=0
-        )
         trial = self.judge.judge(replace(candidate, script=script), observation, situation)
         if reached(trial.loss.stage, Stage.MATCH):
             return ""

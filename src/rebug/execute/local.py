@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from rebug.errors import SandboxUnavailable
 from rebug.execute.observe import observe
 from rebug.execute.plan import command_for
 from rebug.model import Ended, Observation
@@ -87,7 +86,7 @@ class Work:
                 return
             try:
                 outcome: Observation | BaseException = self._run_job(self.jobs[number])
-            except (SandboxUnavailable, OSError) as error:
+            except BaseException as error:  # noqa: BLE001 - raised again in the calling thread, which would wait for ever
                 outcome = error
             self.outcomes.put((number, outcome))
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from rebug.judge import gate, traces
 from rebug.judge.messages import message_distance, normal, seen_in
+from rebug.judge.provenance import telling_value
 from rebug.model import Basis, Candidate, Ended, Failure, Frame, Observation, Symptom, SymptomKind, Value
 
 TOLERANCE = 0.25
@@ -43,6 +44,7 @@ class Exhibit:
     symptom: Symptom
     tree: ast.Module  # of the candidate's script
     modules: Sequence[str]  # top-level import names of the subject
+    own: bool = False  # it runs the reporter's own code, on the reporter's own inputs
     tells_of_change: bool = False  # the report says that the bug came with a version, if not since which
 
 
@@ -155,14 +157,20 @@ def _asserted_value(exhibit: Exhibit, failure: Failure | None) -> Evidence:
     shown = "\n".join([observation.stdout, observation.stderr, failure.message if failure else "", candidate.actual])
     told = any(_tells(value, shown) for value in symptom.actual)
     wanted = any(_tells(value, candidate.expected) for value in symptom.expected)
+    particular = any(value.exact and telling_value(value.text) and _tells(value, shown) for value in symptom.actual)
+    trusted = exhibit.own or particular  # else any input that gives so common a value would do
     another = not told and any(value.exact for value in symptom.actual)  # wrong, but not the wrong value reported
     distance = {
-        Basis.REPORT: 0.4 if another else 0.0 if told or wanted else 0.25,
+        Basis.REPORT: 0.4 if another or not trusted else 0.0 if told or wanted else 0.25,
         Basis.SCRIPT: 0.05,
         Basis.REGRESSION: (0.0 if told else 0.1) if symptom.good_versions else 0.2 if exhibit.tells_of_change else 0.5,
         Basis.MODEL: 0.1 if told else 0.6,
     }.get(candidate.basis, 1.0)
-    doubt = "the wrong value is not the one reported" if another else "only the script says that the value is wrong"
+    doubt = "only the script says that the value is wrong"
+    if another:
+        doubt = "the wrong value is not the one reported"
+    elif not trusted:
+        doubt = "the value is a common one, and the inputs are not the reporter's"
     reasons = () if distance <= TOLERANCE else (doubt,)
     return Evidence(
         shown=True,

@@ -73,7 +73,7 @@ def reviews(text: str, trials: Sequence[Trial]) -> dict[str, Trial]:
     known = {trial.candidate.id: trial for trial in trials}
     marks = list(_SECTION.finditer(text))
     found: dict[str, Trial] = {}
-    for mark, following in zip(marks, [*marks[1:], None], strict=True):
+    for mark, following in zip(marks, [*marks[1:], None], strict=False):
         trial = known.get(mark[1])
         section = text[mark.end() : following.start() if following else len(text)]
         fields = {key.lower(): value.strip() for key, value in _FIELD.findall(section)}

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from rebug.judge import critic, gate, traces
 from rebug.judge.evidence import BY_KIND, NOTHING, Evidence, Exhibit
+from rebug.judge.provenance import reporters_own
 from rebug.judge.stages import place
 from rebug.model import Candidate, Ended, Loss, Observation, Report, Stage, Symptom, Trial
 from rebug.ports import Situation
@@ -38,6 +39,7 @@ def measure(candidate: Candidate, observation: Observation, situation: Situation
     banned = gate.forbidden(tree, situation.index)
     if banned:
         return place(Stage.UNRUNNABLE, 1.0, reasons=(banned,))
+    own = reporters_own(candidate, situation.trials, situation.report)
     evidence = BY_KIND.get(symptom.kind, _none)(
         Exhibit(
             candidate=candidate,
@@ -45,6 +47,7 @@ def measure(candidate: Candidate, observation: Observation, situation: Situation
             symptom=symptom,
             tree=tree,
             modules=modules,
+            own=own,
             tells_of_change=tells_of_change(situation.report),
         )
     )
@@ -52,7 +55,7 @@ def measure(candidate: Candidate, observation: Observation, situation: Situation
     if around and not evidence.shown:
         return place(Stage.ENVIRONMENT, 0.0 if observation.reached else 0.5, reasons=(around,))
     if evidence.shown:
-        vague = not specific(symptom, modules) and share_of_report(candidate.script, situation.report) < 0.5
+        vague = not own and not specific(symptom, modules)
         return _symptomatic(replace(evidence, distance=max(evidence.distance, 0.5)) if vague else evidence)
     return _reaching(observation, symptom, tree, modules)
 
@@ -76,14 +79,6 @@ _CHANGE = re.compile(
 def tells_of_change(report: Report) -> bool:
     """Whether the report says that something changed with a version of the software."""
     return bool(_CHANGE.search(report.title + "\n" + report.body[:20_000])) and bool(report.versions)
-
-
-def share_of_report(script: str, report: Report) -> float:
-    """Share of the script's telling lines (no imports, at least 8 characters) that stand in the report, 0 … 1."""
-    text = "".join([report.title, report.body, *report.comments]).replace(" ", "")
-    lines = [line.strip() for line in script.splitlines()]
-    telling = [line for line in lines if len(line) >= 8 and not line.startswith(("import ", "from ", "#"))]
-    return sum(line.replace(" ", "") in text for line in telling) / len(telling) if telling else 0.0
 
 
 def _none(_: Exhibit) -> Evidence:

@@ -25,7 +25,7 @@ class CrossCheck:
 
     def propose(self, situation: Situation) -> Iterator[Candidate]:
         controls = [trial for trial in situation.trials if trial.candidate.proposer == self.name]
-        doubtful = [trial for trial in situation.trials if _on_a_models_word(trial)]
+        doubtful = [trial for trial in situation.trials if _unvouched(trial)]
         for trial in doubtful[-_MOST:]:
             own = [control for control in controls if trial.candidate.id in control.candidate.parents]
             if not own:
@@ -47,9 +47,9 @@ class CrossCheck:
             )
 
 
-def _on_a_models_word(trial: Trial) -> bool:
+def _unvouched(trial: Trial) -> bool:
     return (
-        trial.candidate.basis is Basis.MODEL
+        trial.candidate.basis in {Basis.MODEL, Basis.REPORT}
         and trial.candidate.role is Role.ATTEMPT
         and trial.loss.stage is Stage.KIND
         and trial.observation.ended is Ended.EXITED

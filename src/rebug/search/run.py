@@ -11,7 +11,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from itertools import islice, zip_longest
+from itertools import chain, islice
 
 from rebug.errors import EnvironmentFailed
 from rebug.model import (
@@ -48,8 +48,8 @@ class _Stop(Exception):  # noqa: N818 - a signal, not an error
 
 @dataclass(kw_only=True)
 class Search:
-    """One search. `accept` is asked of every trial that matches, best first (it confirms): "" ends the search, anything
-    else says why the trial does not count after all."""
+    """One search. `accept` is asked of every trial that matches, best first, with all trials so far (it confirms): ""
+    ends the search, anything else says why the trial does not count after all."""
 
     report: Report
     symptom: Symptom
@@ -63,7 +63,7 @@ class Search:
     journal: Journal
     plan: Plan = field(default_factory=Plan)
     limits: Limits = field(default_factory=Limits)
-    accept: Callable[[Trial], str] = lambda _: ""
+    accept: Callable[[Trial, Sequence[Trial]], str] = lambda _trial, _all: ""
     clock: Callable[[], float] = time.monotonic
     narrate: Narrator = lambda _: None
 
@@ -125,21 +125,31 @@ class Search:
         before = len(self._trials)
         for proposers in (self.proposers, self.paid):
             situation = self._situation(number, parents(self._trials, self.plan.keep), rng)
-            self._run_through(deque(self._draw(situation, proposers)), number, rng)
+            self._run_through(self._draw(situation, proposers), number, rng)
         self._review(self._trials[before:], number, rng)
         return len(self._trials) - before
 
-    def _run_through(self, queue: deque[Candidate], number: int, rng: random.Random) -> None:
-        """Run candidates in small batches; reactive proposers see each batch's trials at once."""
+    def _run_through(self, offers: Iterator[Candidate], number: int, rng: random.Random) -> None:
+        """Run candidates in small batches; reactive proposers see each batch's trials at once.
+
+        The very first candidate, which is the report's own code where there is any, runs alone and before anything
+        else is thought up: most bugs that come with code need no more.
+        """
         reactive = [proposer for proposer in self.proposers if proposer.reactive]
+        urgent: deque[Candidate] = deque()
         room, ran = self.plan.population, 0
-        while queue and ran < room:
-            batch = [queue.popleft() for _ in range(min(BATCH, len(queue), room - ran))]
+        while ran < room:
+            size = min(BATCH if self._trials else 1, room - ran)
+            with self._time("proposing"):
+                batch = list(islice(chain(_drained(urgent), offers), size))
+            if not batch:
+                return
             self._try(batch, number)
             ran += len(batch)
             situation = self._situation(number, parents(self._trials, self.plan.keep), rng)
-            fresh = list(self._draw(situation, reactive))
-            queue.extendleft(reversed(fresh))
+            with self._time("proposing"):
+                fresh = list(islice(self._draw(situation, reactive), self.plan.population))
+            urgent.extendleft(reversed(fresh))
             room += len(fresh) if room < 2 * self.plan.population else 0
 
     def _review(self, fresh: Sequence[Trial], number: int, rng: random.Random) -> None:
@@ -172,19 +182,21 @@ class Search:
         )
 
     def _draw(self, situation: Situation, asked: Sequence[Proposer]) -> Iterator[Candidate]:
-        """New candidates, one from each proposer in turn; at most a population of them."""
-        with self._time("proposing"):
-            offers = [list(islice(proposer.propose(situation), self.plan.population)) for proposer in asked]
-        drawn = 0
-        for candidate in (c for turn in zip_longest(*offers) for c in turn if c is not None):
+        """New candidates, one from each proposer in turn, each thought up only when it is its turn."""
+        offers = deque(iter(proposer.propose(situation)) for proposer in asked)
+        while offers:
+            offer = offers.popleft()
+            candidate = next(offer, None)
+            if candidate is None:
+                continue
+            offers.append(offer)
             self._counts.proposed += 1
             mark = fingerprint(candidate)
             if mark in self._known:
                 self._counts.duplicates += 1
-            elif drawn < self.plan.population:
-                self._known.add(mark)
-                drawn += 1
-                yield candidate
+                continue
+            self._known.add(mark)
+            yield candidate
 
     # ----------------------------------------------------------------------------------------------------------- batch
 
@@ -214,7 +226,7 @@ class Search:
         matching = [trial for trial in rank(fresh) if trial.loss.stage in {Stage.MATCH, Stage.PROVEN}]
         for trial in matching:
             self.narrate(f"{trial.candidate.id} ({trial.candidate.proposer}) matches the report: confirming")
-            refusal = self.accept(trial)
+            refusal = self.accept(trial, tuple(self._trials))
             self.journal.append("confirmation", {"candidate": trial.candidate.id, "refusal": refusal})
             if not refusal:
                 self._accepted = trial
@@ -263,6 +275,11 @@ class Search:
 
     def _time(self, what: str) -> Timer:
         return Timer(self._spent, what, self.clock)
+
+
+def _drained(queue: deque[Candidate]) -> Iterator[Candidate]:
+    while queue:
+        yield queue.popleft()
 
 
 def _demoted(trial: Trial, refusal: str) -> Trial:

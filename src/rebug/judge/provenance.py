@@ -1,0 +1,49 @@
+"""Whose inputs a script runs on: the reporter's own, or inputs that a proposer chose. Pure.
+
+It matters for values that say little. That the reporter's own call gives None is what was reported; that some call
+gives None is not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from rebug.model import Candidate, Report, Trial
+
+_REPORTED = {"snippet", "shell"}
+"""Proposers that take programs and commands from the report as they stand."""
+
+_KEEPING = _REPORTED | {"assertions", "sharpen", "regression", "stand-ins", "environment-variations"}
+"""Proposers that leave their parent's inputs as they are."""
+
+
+def reporters_own(candidate: Candidate, trials: Sequence[Trial], report: Report) -> bool:
+    """Whether a script runs the report's own code: by its ancestry, or since most of it stands in the report."""
+    known = {trial.candidate.id: trial.candidate for trial in trials}
+    return _descends(candidate, known) or share_of_report(candidate.script, report) >= 0.5
+
+
+def _descends(candidate: Candidate, known: Mapping[str, Candidate]) -> bool:
+    for _ in range(20):
+        if candidate.proposer not in _KEEPING:
+            return False
+        parent = known.get(candidate.parents[0]) if candidate.parents else None
+        if parent is None:
+            return candidate.proposer in _REPORTED
+        candidate = parent
+    return False
+
+
+def share_of_report(script: str, report: Report) -> float:
+    """Share of the script's telling lines (no imports, at least 8 characters) that stand in the report, 0 … 1."""
+    text = "".join([report.title, report.body, *report.comments]).replace(" ", "")
+    lines = [line.strip() for line in script.splitlines()]
+    telling = [line for line in lines if len(line) >= 8 and not line.startswith(("import ", "from ", "#"))]
+    return sum(line.replace(" ", "") in text for line in telling) / len(telling) if telling else 0.0
+
+
+def telling_value(text: str) -> bool:
+    """Whether a value is so particular that seeing it is evidence by itself: not None, a truth value, an empty
+    container, a small number or a single word."""
+    return len(re.findall(r"\w+", text)) >= 3 or len(text.strip()) >= 12
