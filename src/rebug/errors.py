@@ -65,8 +65,9 @@ class ModelUnavailable(RebugError):
 class ModelFailed(RebugError):
     """One call of the language model failed. Caught by whoever proposes or criticises: a failed proposal.
 
-    `retryable`: the same call may succeed later; `retry_after`: seconds the provider asked to wait, None when it did not
-    say; `billed`: the provider may have done, and so charge, the work all the same (a dropped connection, a timeout).
+    `retryable`: the same call may succeed later; `retry_after`: seconds the provider asked to wait, None when it did
+    not say; `billed`: the provider may have done, and so charge, the work all the same (a dropped connection, a
+    timeout).
     """
 
     def __init__(

@@ -1,8 +1,8 @@
 """The nouns of rebug as frozen values. No I/O and no import of the rest of the package.
 
-Every word here is a word of the user's documentation: a *report* claims a *symptom* of a *subject*; a *hypothesis* made
-runnable is a *candidate*; one run of it gives an *observation*, whose distance from the symptom is the *loss*. A *trial*
-is the three together, and what survives confirmation is a *finding*.
+Every word here is a word of the user's documentation: a *report* claims a *symptom* of a *subject*; a *hypothesis*
+made runnable is a *candidate*; one run of it gives an *observation*, whose distance from the symptom is the *loss*. A
+*trial* is the three together, and what survives confirmation is a *finding*.
 """
 
 from __future__ import annotations
@@ -378,7 +378,7 @@ class Finding:
     script: str  # the stand-alone contract script
     test: str  # the same as a pytest module
     repeats: Repeats
-    confirmed: bool  # the stand-alone script failed for the reported reason, without rebug's harness, in a clean environment
+    confirmed: bool  # the stand-alone script failed for the reported reason, run plainly in a clean environment
     explanation: str
     last_good: str = ""  # a release in which the stand-alone script exits 0, "" when none was found
     lines_before: int = 0
