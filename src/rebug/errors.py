@@ -1,13 +1,13 @@
 """The one exception tree. Each class says who catches it; the command line turns all of them into one line.
 
-    RebugError
-    ├── InputError           unreadable or unusable report, source or option       exit 2
-    ├── EnvironmentFailed    the subject's environment could not be built          exit 4
-    ├── SandboxUnavailable   no sandbox can be had on this machine                 exit 4
-    ├── CapReached           a call of the model could exceed --max-usd/-tokens    exit 3
-    ├── ModelUnavailable     no call of the model can succeed (key, name, quota)   exit 2
-    └── ModelFailed          one call of the model failed, after its retries       exit 1
-        └── ContextTooLong   the prompt does not fit the model: shrink it
+RebugError
+├── InputError           unreadable or unusable report, source or option       exit 2
+├── EnvironmentFailed    the subject's environment could not be built          exit 4
+├── SandboxUnavailable   no sandbox can be had on this machine                 exit 4
+├── CapReached           a call of the model could exceed --max-usd/-tokens    exit 3
+├── ModelUnavailable     no call of the model can succeed (key, name, quota)   exit 2
+└── ModelFailed          one call of the model failed, after its retries       exit 1
+    └── ContextTooLong   the prompt does not fit the model: shrink it
 """
 
 from __future__ import annotations

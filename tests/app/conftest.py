@@ -58,7 +58,8 @@ assert actual == 7, f"expected 7, got {actual}"
 
 def miss(number: int) -> str:
     put = f"shelf.put('a', {number})"
-    return f"from shelves import Shelf, rename\n\nshelf = Shelf()\n{put}\nrename(shelf, 'a', 'b')\nprint(shelf.take('b'))\n"
+    calls = "rename(shelf, 'a', 'b')\nprint(shelf.take('b'))"
+    return f"from shelves import Shelf, rename\n\nshelf = Shelf()\n{put}\n{calls}\n"
 
 
 def sections(*scripts: str) -> str:

@@ -67,6 +67,7 @@ def test_a_cap_in_dollars_is_never_passed(application: Path, provider: ScriptedS
     assert done.result.cost.usd is not None
     assert done.result.cost.usd <= 0.002
     assert len(provider.calls) < 9
+    assert done.result.status == "capped"
 
 
 def test_what_was_sent_lies_in_the_run_without_secrets(application: Path, provider: ScriptedServer) -> None:

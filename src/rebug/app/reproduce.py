@@ -26,6 +26,7 @@ from rebug.model import Environment, Finding, Observation, Report, Stage, Status
 from rebug.model_api import ModelRun
 from rebug.ports import Critic, Journal, Narrator, Proposer, Sandbox
 from rebug.propose import free_proposers
+from rebug.propose.written import Author
 from rebug.report import JOURNAL, RESULT, Result, Run, prepare, read_result, write
 from rebug.report.schema import CostPart, CountsPart, SecondsPart, SubjectPart
 from rebug.search import Outcome, Search
@@ -149,6 +150,7 @@ class _Job:
     findings: list[Finding] = field(default_factory=list)
     confirming: float = 0.0
     model: ModelRun | None = None
+    author: Author | None = None
     observed: Mapping[tuple[str, str, str], Observation] = field(default_factory=dict)
 
     def run(self) -> Run:
@@ -162,7 +164,10 @@ class _Job:
                 self.outcome = replace(self.outcome, stopped="interrupted")
         if self.outcome is None:
             return self._conclude(Status.CAPPED, "interrupted before the search began")
-        return self._conclude(decide(self.outcome, self.findings))
+        status = decide(self.outcome, self.findings)
+        if status is not Status.REPRODUCED and self.author is not None and self.author.capped:
+            status = Status.CAPPED
+        return self._conclude(status)
 
     def _search(self) -> None:
         options, narrate = self.options, self.narrate
@@ -214,8 +219,8 @@ class _Job:
     def _modelled(self, subject: modelling.Subject) -> tuple[tuple[Proposer, ...], Critic | None]:
         if self.model is None:
             return (), None
-        author, critic = modelling.workers(self.options, self.model, subject, self.narrate)
-        return (author,), critic
+        self.author, critic = modelling.workers(self.options, self.model, subject, self.narrate)
+        return (self.author,), critic
 
     def _confirm(self, confirmer: Confirmer, trial: Trial, trials: Sequence[Trial]) -> str:
         """ "" when the trial is a reproduction, else why it is not."""

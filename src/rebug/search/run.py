@@ -38,7 +38,7 @@ PATIENCE = 3
 """Rounds without improvement after which the search gives up."""
 
 
-class _Stop(Exception):  # noqa: N818 - a signal, not an error
+class _Stop(Exception):
     """Ends the rounds; caught in `Search.run` only."""
 
     def __init__(self, why: str) -> None:

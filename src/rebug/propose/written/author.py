@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from rebug.errors import CapReached
 from rebug.model import Candidate
 from rebug.model_api import Failed, ModelRun, Reply, Request
 from rebug.ports import Narrator, Situation
@@ -65,6 +66,7 @@ class Author:
     reactive: bool = False
 
     unreadable: int = field(default=0, init=False)
+    capped: bool = field(default=False, init=False)  # a cap refused at least one call
     _asked: dict[str, int] = field(default_factory=dict, init=False)
     _cents: dict[str, float] = field(default_factory=dict, init=False)
 
@@ -119,6 +121,7 @@ class Author:
     def _count(self, task: Task, reply: Reply | Failed) -> None:
         self._asked[task.writer] = self._asked.get(task.writer, 0) + 1
         if isinstance(reply, Failed):
+            self.capped = self.capped or isinstance(reply.error, CapReached)
             self.narrate(f"the model's {task.writer} call gave nothing: {reply.error}")
         else:
             self._cents[task.writer] = self._cents.get(task.writer, 0.0) + 100 * (reply.usd or 0.0)
