@@ -277,6 +277,19 @@ def doctor(
 
 
 @app.command()
+def models(
+    as_json: AsJson = False,
+    verbose: Verbose = False,  # noqa: ARG001
+) -> int:
+    """List the language models that can be used here, their prices, and what a run costs."""
+    from rebug.cli import pages  # noqa: PLC0415
+    from rebug.model_api import usable_models  # noqa: PLC0415
+
+    pages.models(usable_models(), as_json=as_json)
+    return 0
+
+
+@app.command()
 def version() -> None:
     """Print the version."""
     typer.echo(rebug.__version__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 import typer
@@ -13,6 +14,7 @@ from rich.text import Text
 
 from rebug.app import Check, Verification
 from rebug.cli.narration import Narration
+from rebug.model_api import Row
 from rebug.report import Result, clean, show
 from rebug.store import encode
 
@@ -36,6 +38,24 @@ def result(shown: Result, out: Path, *, as_json: bool) -> None:
         typer.echo(shown.model_dump_json(indent=2))
     else:
         show(shown, out, _console())
+
+
+def models(rows: Sequence[Row], *, as_json: bool) -> None:
+    """Which language models can be used here, and what a run with them costs."""
+    if as_json:
+        typer.echo(json.dumps([asdict(row) for row in rows], indent=2))
+        return
+    table = Table("model", "usable", "$/M in", "cached", "out", "cents a run", box=None, pad_edge=False)
+    for row in rows:
+        prices = (f"{row.input:g}", f"{row.cached:g}", f"{row.output:g}", f"{row.cents_per_run:.2f}")
+        usable = ("yes, the default" if row.default else "yes") if row.usable else row.why_not
+        table.add_row(row.model, usable, *prices, style="bold" if row.default else "")
+    console = _console()
+    console.print(table)
+    console.print(
+        "A run: 24 candidates in three rounds at --effort high. Any OpenAI-compatible server is used by its address:"
+        " --model http://127.0.0.1:8080/v1, free of charge."
+    )
 
 
 def verification(found: Verification, *, as_json: bool) -> None:
