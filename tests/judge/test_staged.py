@@ -139,6 +139,19 @@ def test_a_failure_that_shows_itself_with_exit_0_is_not_yet_a_match(verdict_of: 
     assert "exits 0" in trial.critique.differs
 
 
+def test_made_up_input_that_is_refused_at_once_proves_nothing(verdict_of: Judge) -> None:
+    symptom = Symptom(
+        kind=SymptomKind.EXCEPTION, failure=Failure(type="ParseError", message="not well-formed input in line 1")
+    )
+    seen = raised("ParseError", "not well-formed input in line 1", IN_SCRIPT, PUT, script_line=2)
+    assert verdict_of(SCRIPT, seen, symptom).loss.stage is Stage.KIND
+    own = "# Cannot parse\n\n```python\nload('x')\n```\n"
+    assert verdict_of(SCRIPT, seen, symptom, body=own).loss.stage is Stage.MATCH
+    later = "from box import load\nthing = load('x')\nthing.get('y')\n"
+    inner = raised("ParseError", "not well-formed input in line 1", IN_SCRIPT, PUT, script_line=3)
+    assert verdict_of(later, inner, symptom).loss.stage is Stage.MATCH, "what was accepted first may not break later"
+
+
 WRONG = Symptom(
     kind=SymptomKind.WRONG_OUTPUT, actual=(Value(text="1"),), expected=(Value(text="4"),), good_versions=("0.9",)
 )

@@ -20,7 +20,7 @@ def load(value):
 
 def parse(value):
     if value == "bad":
-        raise ValueError("cannot parse bad input")
+        raise RuntimeError("cannot parse bad input")
     if value == "other":
         raise KeyError(value)
     return value
@@ -63,7 +63,7 @@ def searching(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Search]
 
     def make(*proposers: Any, **more: Any) -> Search:
         symptom = Symptom(
-            kind=SymptomKind.EXCEPTION, failure=Failure(type="ValueError", message="cannot parse bad input")
+            kind=SymptomKind.EXCEPTION, failure=Failure(type="RuntimeError", message="cannot parse bad input")
         )
         return Search(
             report=parse_report("# load() fails\n"),

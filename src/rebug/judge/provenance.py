@@ -6,10 +6,11 @@ gives None is not.
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
-from rebug.model import Candidate, Report, Trial
+from rebug.model import Candidate, Failure, Report, Trial
 
 _REPORTED = {"snippet", "shell"}
 """Proposers that take programs and commands from the report as they stand."""
@@ -47,3 +48,24 @@ def telling_value(text: str) -> bool:
     """Whether a value is so particular that seeing it is evidence by itself: not None, a truth value, an empty
     container, a small number or a single word."""
     return len(re.findall(r"\w+", text)) >= 3 or len(text.strip()) >= 12
+
+
+INTERNAL = frozenset({
+    "AttributeError", "TypeError", "KeyError", "IndexError", "NameError", "UnboundLocalError", "RecursionError",
+    "AssertionError", "ZeroDivisionError", "StopIteration", "RuntimeError", "OverflowError", "MemoryError",
+    "UnicodeDecodeError", "UnicodeEncodeError", "error", "SystemError", "NotImplementedError",
+})  # fmt: skip
+"""Exceptions by which a program breaks. Others are also how it answers input that it rightly refuses."""
+
+
+def refused_at_the_door(failure: Failure, line: int | None, tree: ast.Module, names: Set[str]) -> bool:
+    """Whether made-up input may simply have been refused: the very first statement that uses the subject fails with
+    an exception that is also a proper answer. `names` are those bound to the subject, `line` is the failing one."""
+    if failure.name in INTERNAL or line is None:
+        return False
+    for node in tree.body:
+        if isinstance(node, ast.Import | ast.ImportFrom | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            continue
+        if any(isinstance(leaf, ast.Name) and leaf.id in names for leaf in ast.walk(node)):
+            return node.lineno <= line <= (node.end_lineno or node.lineno)
+    return False

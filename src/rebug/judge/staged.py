@@ -9,7 +9,8 @@ from dataclasses import replace
 
 from rebug.judge import critic, gate, traces
 from rebug.judge.evidence import BY_KIND, NOTHING, Evidence, Exhibit
-from rebug.judge.provenance import reporters_own
+from rebug.judge.gate import asserted_by_script, in_script
+from rebug.judge.provenance import refused_at_the_door, reporters_own
 from rebug.judge.stages import place
 from rebug.model import Candidate, Ended, Loss, Observation, Report, Stage, Symptom, Trial
 from rebug.ports import Situation
@@ -56,8 +57,20 @@ def measure(candidate: Candidate, observation: Observation, situation: Situation
         return place(Stage.ENVIRONMENT, 0.0 if observation.reached else 0.5, reasons=(around,))
     if evidence.shown:
         vague = not own and not specific(symptom, modules)
+        if not own and _may_be_proper(evidence, observation, tree, modules):
+            doubt = "input that the report does not show may be refused with this exception quite rightly"
+            evidence = replace(evidence, distance=max(evidence.distance, 0.3), reasons=(*evidence.reasons, doubt))
         return _symptomatic(replace(evidence, distance=max(evidence.distance, 0.5)) if vague else evidence)
     return _reaching(observation, symptom, tree, modules)
+
+
+def _may_be_proper(evidence: Evidence, observation: Observation, tree: ast.Module, modules: Sequence[str]) -> bool:
+    failure = evidence.failure
+    if failure is None or asserted_by_script(failure):
+        return False
+    lines = [frame.line for frame in failure.frames if in_script(frame)]
+    line = observation.script_line or (lines[0] if lines else None)
+    return refused_at_the_door(failure, line, tree, gate.names_of_subject(tree, modules))
 
 
 def specific(symptom: Symptom, modules: Sequence[str]) -> bool:
