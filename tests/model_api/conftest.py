@@ -13,8 +13,8 @@ from rebug.model_api import LanguageModel, Request, open_model
 from rebug.model_api.scripted import Answer, Script, ScriptedServer
 
 KEY = "sk-test-0123456789abcdefghijklmnop"
-CONTEXT = "def read(path, size=4096):\n    return open(path).read(size)  # see the report\n" * 900
-"""About 20,000 tokens."""
+CONTEXT = "def read(path, size=4096):\n    return open(path).read(size)  # see the report\n" * 300
+"""About 7,800 tokens by the scripted provider's count."""
 
 Serve = Callable[..., ScriptedServer]
 Open = Callable[..., LanguageModel]

@@ -160,7 +160,9 @@ def test_a_prompt_too_long_can_be_shrunk(serve: Serve, opened: Open, time: Time,
         ("anthropic:claude-haiku-5-5", Answer(status=400, error="billing_error"), "quota"),
     ],
 )
-def test_what_no_call_can_mend_is_asked_once(serve: Serve, opened: Open, time: Time, spec: str, answer: Answer, says: str) -> None:  # noqa: PLR0917
+def test_what_no_call_can_mend_is_asked_once(
+    serve: Serve, opened: Open, time: Time, *, spec: str, answer: Answer, says: str
+) -> None:
     server = serve(otherwise=replace(answer, message="No: {key} is not good"))
     run = run_over(opened(server, spec), time)
     results = run.complete_all([ask(str(number)) for number in range(4)])

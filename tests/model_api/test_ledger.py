@@ -41,7 +41,9 @@ def test_the_caps_are_never_passed(plan: list[tuple[int, int, float, float, str]
 def test_the_worst_case_of_calls_in_flight_is_reserved() -> None:
     ledger = Ledger("m", max_usd=0.01)
     first = ledger.reserve(LUNA, 40_000, 2_000)  # 0.005 + 0.001
-    with pytest.raises(CapReached, match=r"--max-usd 0\.01: 0\.0060 spent or reserved, and the next call could cost 0\.0060"):
+    with pytest.raises(
+        CapReached, match=r"--max-usd 0\.01: 0\.0060 spent or reserved, and the next call could cost 0\.0060"
+    ):
         ledger.reserve(LUNA, 40_000, 2_000)
     ledger.settle(first, Usage(input_tokens=40_000, cached_tokens=40_000, output_tokens=100), 0.00045, 0.00405)
     ledger.reserve(LUNA, 40_000, 2_000)

@@ -140,7 +140,8 @@ def test_a_script_stands_in_for_a_model(tmp_path: Path) -> None:
 def test_nothing_of_the_providers_is_imported_before_a_model_is_opened() -> None:
     code = (
         "import sys, rebug.model_api as m; assert m.open_model('none') is None; m.redact('x');"
-        "print(sorted({n.split('.')[0] for n in sys.modules} & {'pydantic_ai','openai','anthropic','genai_prices','keyring'}))"
+        "names = {name.split('.')[0] for name in sys.modules};"
+        "print(sorted(names & {'pydantic_ai', 'openai', 'anthropic', 'genai_prices', 'keyring'}))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.strip() == "[]"

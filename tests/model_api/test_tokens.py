@@ -16,7 +16,13 @@ from rebug.model_api.tokens import Calibration
 @pytest.mark.parametrize(
     ("text", "count"),
     # Counted with o200k_base.
-    [("Hello, world!", 4), ("def add(a, b):\n    return a + b\n", 14), ("1234567890", 4), ("", 0), ("internationalization", 2)],
+    [
+        ("Hello, world!", 4),
+        ("def add(a, b):\n    return a + b\n", 14),
+        ("1234567890", 4),
+        ("", 0),
+        ("internationalization", 2),
+    ],
 )
 def test_known_counts_lie_within(text: str, count: int) -> None:
     guess = estimate(text)

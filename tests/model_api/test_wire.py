@@ -81,7 +81,7 @@ def test_a_prefix_too_short_is_not_cached(serve: Serve, opened: Open) -> None:
         (Answer(text="ünïcode ✓"), "stop", "ünïcode ✓"),
     ],
 )
-def test_how_a_reply_ended(serve: Serve, opened: Open, spec: str, answer: Answer, finish: str, text: str) -> None:  # noqa: PLR0917
+def test_how_a_reply_ended(serve: Serve, opened: Open, *, spec: str, answer: Answer, finish: str, text: str) -> None:
     reply = opened(serve(answer), spec).complete(ask())
     assert reply.finish == finish
     assert reply.text.strip() == text

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model, ModelRequestParameters
     from pydantic_ai.settings import ModelSettings
 
-_CUT = 0.9  # share of the surely sent tokens below which a server's count says that it dropped some
+_CUT_LEAST, _CUT_LIKELY = 0.9, 0.65
+"""Shares of the surely and of the likely sent tokens below which a server's count says that it dropped some."""
 _FINISH: Mapping[str | None, Finish] = {"stop": "stop", "length": "length", "content_filter": "refusal", None: "stop"}
 _GRACE = 5.0  # seconds over a request's own timeout that its task gets to end by itself
 
@@ -86,7 +87,8 @@ class LibraryModel:
     def complete(self, request: Request) -> Reply:
         """Makes one attempt. Raises ModelFailed, ContextTooLong and ModelUnavailable, whose text holds no key."""
         started = self._clock()
-        task = asyncio.run_coroutine_threadsafe(self._ask(request), self._running())
+        loop = self._running()
+        task = asyncio.run_coroutine_threadsafe(self._ask(request), loop)
         try:
             response = task.result(timeout=request.timeout + _GRACE)
         except concurrent.futures.TimeoutError:
@@ -155,9 +157,10 @@ class LibraryModel:
     def _running(self) -> asyncio.AbstractEventLoop:
         with self._lock:
             if self._loop is None:
-                self._loop = asyncio.new_event_loop()
-                self._thread = threading.Thread(target=self._loop.run_forever, name=f"model {self.name}", daemon=True)
-                self._thread.start()
+                loop = asyncio.new_event_loop()
+                thread = threading.Thread(target=loop.run_forever, name=f"model {self.name}", daemon=True)
+                thread.start()
+                self._loop, self._thread = loop, thread
             return self._loop
 
     def _reply(self, request: Request, response: ModelResponse, seconds: float) -> Reply:
@@ -168,7 +171,7 @@ class LibraryModel:
             finish = "empty"
         told = response.usage.cost
         usd = float(told) if told is not None else (self.price.usd(usage) if self.price else None)
-        sent = estimate_prompt(request.prefix, request.suffix).least
+        sent = estimate_prompt(request.prefix, request.suffix)
         return Reply(
             text=text,
             usage=usage,
@@ -176,7 +179,8 @@ class LibraryModel:
             finish=finish,
             seconds=seconds,
             usd_without_cache=self.price.without_cache(usage) if self.price else None,
-            prompt_cut=not usage.estimated and usage.input_tokens < _CUT * sent,
+            prompt_cut=not usage.estimated
+            and usage.input_tokens < max(_CUT_LEAST * sent.least, _CUT_LIKELY * sent.likely),
         )
 
 

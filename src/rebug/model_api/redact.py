@@ -35,12 +35,19 @@ _KEY = re.compile(
     r")"
 )
 _HEADER = re.compile(
-    r"((?:Authorization|X-Api-Key|Api-Key|Cookie|Set-Cookie|X-Auth-Token)[\"']?\s{0,3}[:=,]\s{0,3}[\"']?"
-    r"(?:(?:Bearer|Basic|Token|Digest)\s{1,3})?)([^\s\"'<>{}\[][^\s\"'<>]{5,2000})",
+    r"((?:Authorization|X-Api-Key|Api-Key|X-Auth-Token)[\"']?\s{0,3}[:=,]\s{0,3}[\"']?"
+    r"(?:(?:Bearer|Basic|Token|Digest)\s{1,3})?)(?!(?:Bearer|Basic|Token|Digest)\s)"
+    r"([^\s\"'<>{}()\[\],;]{6,2000})(?![\w.(\[])",
     re.IGNORECASE,
 )
+_COOKIE = re.compile(
+    r"(\b(?:Set-)?Cookie[\"']?\s{0,3}[:=]\s{0,3}[\"']?[\w.-]{1,60}=)([A-Za-z0-9._~+/%-]{16,2000})", re.IGNORECASE
+)
 _BEARER = re.compile(r"\b(Bearer\s{1,3})([A-Za-z0-9._~+/-]{20,2000}={0,2})")
-_URL = re.compile(r"(?<![A-Za-z0-9+.-])([A-Za-z][A-Za-z0-9+.-]{1,20}://)([^\s/@:\"'<>]{0,100}:[^\s/@\"'<>]{1,200})@")
+_URL = re.compile(
+    r"(?<![A-Za-z0-9+.-])([A-Za-z][A-Za-z0-9+.-]{1,20}://)([^\s/@:\"'<>]{0,100}:[^\s/@\"'<>]{1,200})"
+    r"@(?!(?:[\w-]{1,63}\.){0,3}example\.(?:com|org|net))"
+)
 _QUERY = re.compile(
     r"([?&](?:access_token|refresh_token|token|api_?key|key|sig|signature|password|secret|auth|code|sessionid)=)"
     r"([^&\s\"'<>#]{6,2000})",
@@ -69,7 +76,9 @@ _ROLES = {"git", "hg", "noreply", "no-reply"}
 _DOCUMENTATION = tuple(
     ipaddress.ip_network(net) for net in ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32")
 )
-_SHARED_HOMES = {"user", "runner", "root", "Public", "Shared", "Default", "vagrant", "ubuntu", "travis", "circleci"}
+_SHARED_HOMES = {
+    "Default", "Public", "Shared", "circleci", "root", "runner", "travis", "u", "ubuntu", "user", "vagrant",
+}  # "u" is the sandbox's  # fmt: skip
 
 SECRET = "[redacted]"  # noqa: S105 - what stands in the place of one
 
@@ -89,6 +98,7 @@ class Redactor:
         text = self._replace(_KEY, text, lambda _: self._secret("key"))
         text = self._replace(_URL, text, self._url)
         text = self._replace(_HEADER, text, lambda m: self._after(m[1], m[2], "token"))
+        text = self._replace(_COOKIE, text, lambda m: self._after(m[1], m[2], "token"))
         text = self._replace(_BEARER, text, lambda m: self._after(m[1], m[2], "token"))
         text = self._replace(_QUERY, text, lambda m: self._after(m[1], m[2], "token"))
         text = self._replace(_NAMED, text, self._named)

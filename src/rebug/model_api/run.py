@@ -93,7 +93,6 @@ class ModelRun:
         while True:
             if self._gone is not None:
                 raise self._gone
-            self._wait(self._pace.book(prefix_key(request.prefix)))
             try:
                 reply = self._attempt(key, request)
             except ModelUnavailable as error:
@@ -133,13 +132,15 @@ class ModelRun:
     # ---------------------------------------------------------------------------------------------------- one attempt
 
     def _attempt(self, key: str, request: Request) -> Reply:
-        """Reserves, notes, calls, settles. Whatever ends the call, the reservation does not stay."""
+        """Reserves, waits its turn, notes, calls, settles. Whatever ends the call, the reservation does not stay."""
         guess = estimate_prompt(request.prefix, request.suffix)
         held = self._ledger.reserve(self._model.price, self._calibration.most(guess), request.max_output_tokens)
-        self._replies.sent(key, request.label, held)
-        billed = True  # an interrupt leaves that open
+        sent = billed = False
         reply = None
         try:
+            self._wait(self._pace.book(prefix_key(request.prefix)))
+            self._replies.sent(key, request.label, held)
+            sent = billed = True  # an interrupt from here on leaves open whether it was billed
             reply = self._model.complete(replace(request, timeout=self._timeout(request)))
         except ModelFailed as error:
             billed = error.billed
@@ -150,7 +151,8 @@ class ModelRun:
         finally:
             if reply is None:
                 self._ledger.release(held, billed=billed)
-                self._replies.failed(key, billed=billed)
+                if sent:
+                    self._replies.failed(key, billed=billed)
         self._ledger.settle(held, reply.usage, reply.usd, reply.usd_without_cache)
         self._replies.put(key, request.label, reply)
         if self._transcript is not None:
@@ -220,7 +222,7 @@ class ModelRun:
         key = prefix_key(request.prefix)
         if key not in self._warmth:
             traits = self._model.traits
-            cacheable = estimate(request.prefix).most >= traits.minimum_prefix
+            cacheable = estimate_prompt(request.prefix, "").most >= traits.minimum_prefix
             self._warmth[key] = Warmth(traits=traits, cacheable=cacheable)
         return self._warmth[key]
 
@@ -234,14 +236,14 @@ class _FanOut:
         self._queue = deque(range(len(requests)))
         self._results: dict[int, Reply | Failed] = {}
         self._flying: dict[Future[Reply], int] = {}
-        self._held = False  # a cap refused a call while others were in flight
+        self._alone: set[int] = set()  # nothing else is in flight beside them: a cap that refuses them is final
+        self._most = run.model.traits.concurrency
 
     def run(self) -> list[Reply | Failed]:
-        most = self._run.model.traits.concurrency
-        pool = ThreadPoolExecutor(max_workers=most, thread_name_prefix="model call")
+        pool = ThreadPoolExecutor(max_workers=self._most, thread_name_prefix="model call")
         try:
             while self._queue or self._flying:
-                self._launch(pool, most)
+                self._launch(pool)
                 done, _ = wait(self._flying, return_when=FIRST_COMPLETED)
                 self._land(done)
         finally:
@@ -249,35 +251,37 @@ class _FanOut:
             pool.shutdown(wait=not self._flying, cancel_futures=True)
         return [self._results[number] for number in range(len(self._requests))]
 
-    def _launch(self, pool: ThreadPoolExecutor, most: int) -> None:
-        while self._queue and len(self._flying) < most and not self._held:
+    def _launch(self, pool: ThreadPoolExecutor) -> None:
+        while self._queue and len(self._flying) < self._most:
             request = self._requests[self._queue[0]]
             solo = not self._run.known(request) and self._run.solo(request)
             if solo and self._flying:
                 return
-            self._flying[pool.submit(self._run.complete, request)] = self._queue.popleft()
+            number = self._queue.popleft()
+            if solo or self._most == 1:
+                self._alone.add(number)
+            self._flying[pool.submit(self._run.complete, request)] = number
             if solo:
                 return
 
     def _land(self, done: set[Future[Reply]]) -> None:
-        refused: list[tuple[int, CapReached]] = []
-        room = bool(self._flying.keys() - done)
+        """Takes what has ended. A call that a cap refused beside others goes back: theirs may cost less than reserved,
+        and from now on only as many fly as the cap has room for."""
+        again: list[int] = []
         for future in done:
             number = self._flying.pop(future)
             try:
                 self._results[number] = future.result()
-                room = True
             except CapReached as error:
-                refused.append((number, error))
+                if number in self._alone:
+                    self._results[number] = Failed(request=self._requests[number], error=error)
+                else:
+                    again.append(number)
             except RebugError as error:
                 self._results[number] = Failed(request=self._requests[number], error=error)
-                room = True
-        self._held = bool(refused and self._flying)
-        for number, refusal in sorted(refused, key=lambda each: -each[0]):
-            if room:
-                self._queue.appendleft(number)
-            else:
-                self._results[number] = Failed(request=self._requests[number], error=refusal)
+        if again:
+            self._most = max(1, min(self._most - 1, len(self._flying)))
+            self._queue.extendleft(sorted(again, reverse=True))
 
 
 def summary(cost: Cost) -> str:

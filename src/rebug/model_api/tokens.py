@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 import threading
 from dataclasses import dataclass
+from functools import lru_cache
 
 _RUN = re.compile(r"([A-Za-z]+)|([0-9]+)|([ \t]+)|([\r\n]+)|([\x21-\x7e])|([^\x00-\x7f]+)")
 _OVERHEAD = 24  # tokens of roles and separators around the two texts
@@ -53,12 +54,16 @@ def estimate(text: str) -> Estimate:
 
 def estimate_prompt(prefix: str, suffix: str) -> Estimate:
     """The same for the two parts of a request, with what a chat template adds."""
-    first, second = estimate(prefix), estimate(suffix)
+    first, second = _estimate_prefix(prefix), estimate(suffix)
     return Estimate(
         first.least + second.least,
         first.likely + second.likely + _OVERHEAD,
         first.most + second.most + 2 * _OVERHEAD,
     )
+
+
+_estimate_prefix = lru_cache(maxsize=8)(estimate)
+"""A run asks for its prefix with every call."""
 
 
 class Calibration:

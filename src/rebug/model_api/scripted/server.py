@@ -279,6 +279,6 @@ def _written(answer: Answer, limit: int | None) -> int:
 
 
 def _violation(first: str, call: Call) -> Violation:
-    at = next((i for i, (a, b) in enumerate(zip(first, call.prefix, strict=False)) if a != b), 0)
-    at = at or min(len(first), len(call.prefix))
+    shorter = min(len(first), len(call.prefix))
+    at = next((i for i in range(shorter) if first[i] != call.prefix[i]), shorter)
     return Violation(call=call.number, at=at, expected=first[at : at + 60], got=call.prefix[at : at + 60])
