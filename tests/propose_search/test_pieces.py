@@ -12,6 +12,7 @@ from rebug.ports import Parameter
 from rebug.propose import probe_values
 from rebug.propose.frames import closed, free_of_self, is_stdlib, statement
 from rebug.propose.literals import Literals, literals, message_pattern
+from rebug.propose.prune import pruned
 from rebug.propose.sequences import unrolled
 from rebug.propose.synthesis import kind_by_name, values
 from rebug.propose.templates import filled, template_of
@@ -146,6 +147,41 @@ def test_loops_over_steps_are_written_out() -> None:
     script = f"it = T()\nfor step in [1, 0, 1]:\n{chain}str(it)\n"
     assert unrolled(script) == "it = T()\nit.b = 2\nit.a(1)\nit.b = 2\nstr(it)\n"
     assert unrolled("for step in steps:\n    f(step)\n") == "for step in steps:\n    f(step)\n"
+
+
+def test_what_a_program_does_not_use_is_left_out() -> None:
+    script = """from __future__ import annotations
+import os
+from a import (
+    b,
+    c,
+)
+WORDS = ["x"]
+SIZE = len(WORDS)
+try:
+    from enum import Enum
+except ImportError:
+    Enum = None
+def helper():
+    return os.getcwd()
+class Box:
+    pass
+it = Box()
+it.size = 3
+print(b)
+"""
+    assert pruned(script).splitlines() == [
+        "from __future__ import annotations",
+        "from a import b",
+        'WORDS = ["x"]',
+        "SIZE = len(WORDS)",
+        "class Box:",
+        "    pass",
+        "it = Box()",
+        "it.size = 3",
+        "print(b)",
+    ]
+    assert pruned("no program (") == "no program ("
 
 
 PLAN = {"words": ["Stop"], "lines": ["[a]"], "numbers": [7], "constants": [None], "typed": False, "weights": [3.0, 1.0]}

@@ -19,13 +19,14 @@ from rebug.ports import Situation
 from rebug.propose import probe_values, prober
 from rebug.propose.code import fingerprint, parse
 from rebug.propose.entry_points import EntryPoints, stated_requirements
+from rebug.propose.examples import entered_classes, examples_with_line, uses_through
 from rebug.propose.formats import SEEDS, guess
 from rebug.propose.frames import chain, is_stdlib, places, subject_places
 from rebug.propose.literals import message_pattern
-from rebug.propose.neighbour_tests import entered_classes, examples_with_line
 from rebug.propose.repair import programs
 from rebug.propose.sequences import MARK, sequence_programs, unrolled
 from rebug.propose.templates import Template, filled, literal, template_of
+from rebug.propose.tolerance import own_errors, tolerant
 from rebug.propose.workshop import Workshop
 
 SECONDS = 8.0
@@ -90,10 +91,18 @@ def _found(situation: Situation) -> Iterator[Candidate]:
     for trial in situation.trials:
         if trial.candidate.role is Role.PROBE and (plan := plan_of(trial.candidate.script)) is not None:
             for hit in hits_of(trial.observation.stdout)[:_HITS]:
-                script = unrolled(filled(str(plan["template"]), _safe(hit.get("values"))))
+                script = unrolled(filled(_lenient(situation, plan, hit), _safe(hit.get("values"))))
                 if script and fingerprint(script) not in tried:
                     tried.add(fingerprint(script))
                     yield _attempt(trial, script, hit)
+
+
+def _lenient(situation: Situation, plan: Mapping[str, object], hit: Mapping[str, object]) -> str:
+    """The template, its failing statement allowed to end in a clean refusal by the subject."""
+    template, line = str(plan["template"]), hit.get("line")
+    if not isinstance(line, int) or MARK in template:
+        return template
+    return tolerant(template, line, own_errors(situation))
 
 
 def _attempt(probe: Trial, script: str, hit: Mapping[str, object]) -> Candidate:
@@ -163,15 +172,37 @@ def _bases(workshop: Workshop) -> Iterator[tuple[str, str]]:
             for text, _ in list(programs(block.text))[:1]:
                 if script := workshop.program(text.splitlines()):
                     yield script, "the report's own code"
+    yield from _in_turn(_sequences(workshop), _through(workshop), _ended(workshop))
+    rebuilt = islice(EntryPoints().propose(replace(situation, round=1)), 4)
+    yield from ((c.script, "the call rebuilt from the traceback") for c in rebuilt)
+
+
+def _sequences(workshop: Workshop) -> Iterator[tuple[str, str]]:
     for owner, use in entered_classes(workshop):
         yield from (
             (text, f"some sequence of calls on {owner.name}") for text in sequence_programs(workshop, owner, use)
         )
-    yield from (
-        (text, "an example ended by the reporter's own line") for text in islice(examples_with_line(workshop), 6)
-    )
-    rebuilt = islice(EntryPoints().propose(replace(situation, round=1)), 4)
-    yield from ((c.script, "the call rebuilt from the traceback") for c in rebuilt)
+
+
+def _through(workshop: Workshop) -> Iterator[tuple[str, str]]:
+    yield from ((text, "what an existing test does") for text in uses_through(workshop))
+
+
+def _ended(workshop: Workshop) -> Iterator[tuple[str, str]]:
+    examples = islice(examples_with_line(workshop), 6)
+    yield from ((text, "an example ended by the reporter's own line") for text in examples)
+
+
+def _in_turn(*sources: Iterator[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """One of each source, then the next of each."""
+    waiting = list(sources)
+    while waiting:
+        for source in list(waiting):
+            found = next(source, None)
+            if found is None:
+                waiting.remove(source)
+            else:
+                yield found
 
 
 # ----------------------------------------------------------------------------------------------------------------- plan
@@ -217,7 +248,7 @@ def plan_for(workshop: Workshop, template: Template) -> dict[str, object]:
         "weights": [_weight(template, n, n in documents) for n in range(len(template.values))],
         "lines": _lines(workshop, kind),
         "numbers": [ast.literal_eval(n) for n in known.numbers if not re.match(r"-?0\d", n)][:12],
-        "constants": _constants(known.spans),
+        "constants": [*_constants(known.spans), *_of_types(message)],
         "typed": bool(any(template.files)) or bool(kind in prober.VALIDATORS),
         "seeds": _seeds(workshop, template, kind),
         "types": [type(_value(text)).__name__ for text in template.values],
@@ -240,6 +271,17 @@ def _words(workshop: Workshop) -> list[str]:
     failure = workshop.situation.symptom.failure
     own = {failure.name if failure else "", *index.modules}
     return [word for word in dict.fromkeys(found) if word not in own and not index.find(word)][:16]
+
+
+_SAMPLES: dict[str, object] = {
+    "str": "a", "int": 1, "float": 1.5, "bool": True, "NoneType": None, "list": [1], "tuple": (1,), "dict": {"a": 1},
+    "bytes": b"a",
+}  # fmt: skip
+
+
+def _of_types(message: str) -> list[object]:
+    """A value of each type that the message quotes, as in `unsupported operand: 'str' and 'int'`."""
+    return [_SAMPLES[name] for name in dict.fromkeys(re.findall(r"'(\w+)'", message[:2000])) if name in _SAMPLES]
 
 
 def _constants(spans: Sequence[str]) -> list[object]:
@@ -280,7 +322,7 @@ def _documents(template: Template) -> list[int]:
     """The values that are whole texts: contents of files, else those of several lines, else the only text."""
     of_files = [n for n, name in enumerate(template.files) if name]
     texts = [n for n, value in enumerate(template.values) if isinstance(_value(value), (str, bytes))]
-    return of_files or [n for n in texts if "\\n" in template.values[n]] or (texts if len(texts) == 1 else [])
+    return of_files or [n for n in texts if "\\n" in template.values[n]] or (texts if len(template.values) == 1 else [])
 
 
 def _step(workshop: Workshop, text: str) -> list[int]:

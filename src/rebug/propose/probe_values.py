@@ -169,7 +169,7 @@ class Mutator:
         if self.constants and rng.random() < 0.08:
             return rng.choice(self.constants)
         if not self.typed and rng.random() < 0.06:
-            return other_type(value, rng)
+            return rng.choice((other_type(value, rng), rng.choice([*self.numbers, *self.words, 0, "a"])))
         if isinstance(value, str):
             return mutate_text(value, rng, self.words, self.lines, others)[:LONGEST]
         if isinstance(value, bytes):

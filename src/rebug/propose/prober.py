@@ -264,7 +264,7 @@ class Search:
         """Remember a hit; True when it is better than what was known of its kind."""
         key = self.runner.order(values, result)
         bucket = (key[:3], result.signature, len(result.edges) // 8)
-        if not any(key[:3]) and not self.found:
+        if not any(key[:5]) and not self.found:
             self.found = time.monotonic()
         if bucket in self.hits and key >= self.hits[bucket].key:
             return False
@@ -331,6 +331,7 @@ def described(hit: Hit) -> dict[str, Any]:
         "invalid": invalid,
         "elsewhere": elsewhere,
         "values": values,
+        "line": hit.result.line,
         "message": hit.result.message[:300],
     }
 

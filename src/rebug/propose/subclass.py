@@ -98,7 +98,7 @@ def _callee(call: ast.Call) -> str:
 
 
 def _called(line: str) -> list[str]:
-    return [name for name in map(_callee, _calls(line)) if name[:1].isupper()]
+    return [name for name in map(_callee, _calls(line)) if name[:1].isupper() and not name.isupper()]
 
 
 def _foreign(name: str, index: Index) -> bool:
