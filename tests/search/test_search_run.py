@@ -130,3 +130,24 @@ def test_ctrl_c_leaves_what_was_found(searching: Searching) -> None:
 def test_an_idle_search_stops(searching: Searching) -> None:
     outcome = searching(Fixed([candidate(MISS)]), plan=Plan(rounds=9)).run()
     assert (outcome.stopped, outcome.counts.rounds) == ("stalled", 2)
+
+
+@dataclass
+class Faulty:
+    """Offers one candidate, then breaks."""
+
+    name: str = "faulty"
+    reactive: bool = False
+
+    def propose(self, situation: Situation) -> Iterable[Candidate]:
+        yield candidate(MISS)
+        raise IndexError("a fault of the proposer")
+
+
+def test_a_proposer_that_breaks_does_not_take_the_others_with_it(searching: Searching) -> None:
+    journal = MemoryJournal()
+    said: list[str] = []
+    outcome = searching(Faulty(), Fixed([candidate(NEAR), candidate(HIT)]), journal=journal, narrate=said.append).run()
+    assert outcome.stopped == "reproduced"
+    assert any("faulty" in line for line in said)
+    assert [data["proposer"] for _, kind, data in journal.events() if kind == "proposer_failed"] == ["faulty"]

@@ -183,7 +183,7 @@ class Search:
 
     def _draw(self, situation: Situation, asked: Sequence[Proposer]) -> Iterator[Candidate]:
         """New candidates, one from each proposer in turn, each thought up only when it is its turn."""
-        offers = deque(iter(proposer.propose(situation)) for proposer in asked)
+        offers = deque(self._offers(proposer, situation) for proposer in asked)
         while offers:
             offer = offers.popleft()
             candidate = next(offer, None)
@@ -197,6 +197,15 @@ class Search:
                 continue
             self._known.add(mark)
             yield candidate
+
+    def _offers(self, proposer: Proposer, situation: Situation) -> Iterator[Candidate]:
+        """A proposer's candidates, up to its first fault: proposers read strangers' texts and may be strangers' code,
+        and what the others find must not be lost with one of them."""
+        try:
+            yield from proposer.propose(situation)
+        except Exception as fault:  # noqa: BLE001 - a bulkhead; the fault is journaled and said
+            self.journal.append("proposer_failed", {"proposer": proposer.name, "fault": repr(fault)[:500]})
+            self.narrate(f"the proposer {proposer.name} failed and is left out of this turn: {fault!r}"[:200])
 
     # ----------------------------------------------------------------------------------------------------------- batch
 
