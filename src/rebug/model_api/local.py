@@ -15,6 +15,13 @@ _SECONDS = 5.0
 _MOST = 1 << 20  # bytes of an answer that are read
 _ASSUMED = 4096  # Ollama's default: what lies before the last 4,096 tokens is dropped without a word
 
+_HINTS = {
+    401: ": it wants a key: set REBUG_MODEL_KEY",
+    403: ": it wants a key: set REBUG_MODEL_KEY",
+    404: ": the address of an OpenAI-compatible server usually ends in /v1",
+    503: ": it may be loading its model: try again in a minute",
+}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
@@ -81,7 +88,8 @@ def _get(url: str, key: str) -> Mapping[str, object]:
             document = json.loads(answer.read(_MOST))
     except urllib.error.HTTPError as error:
         error.close()
-        raise ModelUnavailable(f"{url}: the server answered {error.code}") from None
+        hint = _HINTS.get(error.code, "")
+        raise ModelUnavailable(f"{url}: the server answered {error.code}{hint}") from None
     except (OSError, ValueError, http.client.HTTPException) as error:
         reason = error.reason if isinstance(error, urllib.error.URLError) else error
         raise ModelUnavailable(f"{url}: no answer of a model's server: {reason}") from None

@@ -203,9 +203,10 @@ class ModelRun:
         return self._deadline is None or self._clock() + seconds + _LEAST_SECONDS <= self._deadline
 
     def _timeout(self, request: Request) -> float:
+        wanted = max(request.timeout, self._model.traits.least_timeout)
         if self._deadline is None:
-            return request.timeout
-        return max(_LEAST_SECONDS, min(request.timeout, self._deadline - self._clock()))
+            return wanted
+        return max(_LEAST_SECONDS, min(wanted, self._deadline - self._clock()))
 
     # ------------------------------------------------------------------------------------------------- for the fan-out
 

@@ -2,7 +2,7 @@
 
 Three figures from one pass over the text, in the manner of byte-pair tokenisers, which never join two words:
 - `most`: every second letter, every digit, every other mark and every byte of other scripts is a token. What is
-  reserved before a call, so that a cap holds; about 1.5 times what is counted later for code and prose.
+  reserved before a call, so that a cap holds; 1.5 times to twice what is counted later for prose and code.
 - `likely`: a token per four characters of a word, three digits, one and a half marks. For sizing a context.
 - `least`: one token per word or number. A server that counts fewer has not read the whole prompt.
 

@@ -22,6 +22,7 @@ class Traits:
     """Calls made one after another before the fan-out at most: the first writes the entry, the others look for it."""
     concurrency: int = 8
     per_minute: int | None = None  # calls with one prefix per minute over which hits become unreliable
+    least_timeout: float = 0.0  # seconds; a shorter timeout of a request is raised to it
     local: bool = False
     cache_key: bool = False  # takes a `prompt_cache_key`
     explicit: bool = False  # caches at breakpoints only, when told so
@@ -41,7 +42,14 @@ _BY_PROVIDER = {
     "deepseek": Traits(layout="system", minimum_prefix=64, life_seconds=3600.0, solo_calls=3),
     "mistral": Traits(layout="system", solo_calls=2, concurrency=4),
     "local": Traits(
-        layout="system", cache="slot", minimum_prefix=0, life_seconds=3600.0, solo_calls=1, concurrency=1, local=True
+        layout="system",
+        cache="slot",
+        minimum_prefix=0,
+        life_seconds=3600.0,
+        solo_calls=1,
+        concurrency=1,
+        least_timeout=600.0,  # a CPU reads some 30 to 100 tokens a second
+        local=True,
     ),
 }
 
