@@ -73,19 +73,13 @@ def workers(options: Options, run: ModelRun, subject: Subject, narrate: Narrator
     """The proposer and the critic of a run, over one byte-identical context. Independent sampling has no critic."""
     effort = effort_of(options, run)
     prefix = shared_context(subject.report, subject.symptom, subject.index, subject.environment, tokens=effort.context)
-    if options.redact:
-        prefix = Redactor().redact(prefix)
+    redact = Redactor().redact if options.redact else str  # one for all, so that a value has one replacement
+    prefix = redact(prefix)
     independent = options.strategy == "independent"
-    author = Author(
-        run=run, prefix=prefix, effort=effort, independent=independent, redact=_redactor(options), narrate=narrate
-    )
-    return author, None if independent else Reviewer(run=run, prefix=prefix, redact=_redactor(options))
+    author = Author(run=run, prefix=prefix, effort=effort, independent=independent, redact=redact, narrate=narrate)
+    return author, None if independent else Reviewer(run=run, prefix=prefix, redact=redact)
 
 
 def prompt_versions() -> dict[str, int]:
     """The versions of all prompts, for the result: what a score was reached with."""
     return {**{writer.name: writer.version for writer in writers()}, "context": CONTEXT, "review": REVIEW}
-
-
-def _redactor(options: Options) -> Callable[[str], str]:
-    return Redactor().redact if options.redact else str
