@@ -147,8 +147,13 @@ def test_made_up_input_that_is_refused_at_once_proves_nothing(verdict_of: Judge)
     assert verdict_of(SCRIPT, seen, symptom).loss.stage is Stage.KIND
     own = "# Cannot parse\n\n```python\nload('x')\n```\n"
     assert verdict_of(SCRIPT, seen, symptom, body=own).loss.stage is Stage.MATCH
+    within = "import box\n\nclass Case:\n    def test(self):\n        box.load('x')\n\nCase().test()\n"
+    method = Frame(file="repro.py", line=5, function="test")
+    inner = raised("ParseError", "not well-formed input in line 1", IN_SCRIPT, method, PUT, script_line=5)
+    assert verdict_of(within, inner, symptom).loss.stage is Stage.KIND
     later = "from box import load\nthing = load('x')\nthing.get('y')\n"
-    inner = raised("ParseError", "not well-formed input in line 1", IN_SCRIPT, PUT, script_line=3)
+    third = Frame(file="repro.py", line=3, function="<module>")
+    inner = raised("ParseError", "not well-formed input in line 1", third, PUT, script_line=3)
     assert verdict_of(later, inner, symptom).loss.stage is Stage.MATCH, "what was accepted first may not break later"
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 from rebug.model import Candidate, Failure, Report, Trial
 
@@ -59,13 +59,36 @@ INTERNAL = frozenset({
 
 
 def refused_at_the_door(failure: Failure, line: int | None, tree: ast.Module, names: Set[str]) -> bool:
-    """Whether made-up input may simply have been refused: the very first statement that uses the subject fails with
-    an exception that is also a proper answer. `names` are those bound to the subject, `line` is the failing one."""
+    """Whether made-up input may simply have been refused: the first statement of its scope that uses the subject fails
+    with an exception that is also a proper answer. `names` are those bound to the subject; `line` is the script's
+    innermost line on the stack."""
     if failure.name in INTERNAL or line is None:
         return False
-    for node in tree.body:
-        if isinstance(node, ast.Import | ast.ImportFrom | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            continue
+    scope = _scope(tree, line)
+    for node in sorted(_simple_statements(scope), key=lambda statement: statement.lineno):
         if any(isinstance(leaf, ast.Name) and leaf.id in names for leaf in ast.walk(node)):
             return node.lineno <= line <= (node.end_lineno or node.lineno)
     return False
+
+
+def _scope(tree: ast.Module, line: int) -> ast.AST:
+    """The innermost function around a line, else the module."""
+    around = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.lineno <= line <= (node.end_lineno or node.lineno)
+    ]
+    return max(around, key=lambda node: node.lineno, default=tree)
+
+
+def _simple_statements(scope: ast.AST) -> Iterator[ast.stmt]:
+    """The statements of a scope that hold no others, imports and inner scopes left out."""
+    for node in ast.iter_child_nodes(scope):
+        if isinstance(node, ast.Import | ast.ImportFrom | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            continue
+        inner = [child for child in ast.walk(node) if isinstance(child, ast.stmt) and child is not node]
+        if isinstance(node, ast.stmt) and not inner:
+            yield node
+        else:
+            yield from _simple_statements(node)

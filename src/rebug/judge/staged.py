@@ -69,7 +69,7 @@ def _may_be_proper(evidence: Evidence, observation: Observation, tree: ast.Modul
     if failure is None or asserted_by_script(failure):
         return False
     lines = [frame.line for frame in failure.frames if in_script(frame)]
-    line = observation.script_line or (lines[0] if lines else None)
+    line = lines[-1] if lines else observation.script_line
     return refused_at_the_door(failure, line, tree, gate.names_of_subject(tree, modules))
 
 
