@@ -17,6 +17,7 @@ from rebug.propose.shell import Shell
 from rebug.propose.snippet import Snippet
 from rebug.propose.standins import StandIns
 from rebug.propose.subclass import CallerSubclass
+from rebug.propose.threads import Threads
 
 __all__ = [
     "Assertions",
@@ -33,6 +34,7 @@ __all__ = [
     "Shell",
     "Snippet",
     "StandIns",
+    "Threads",
     "free_proposers",
 ]
 
@@ -43,6 +45,7 @@ def free_proposers() -> list[Proposer]:
         Snippet(),
         Shell(),
         CallerSubclass(),
+        Threads(),
         EntryPoints(),
         NeighbourTests(),
         Mutate(),

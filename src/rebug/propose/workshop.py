@@ -61,10 +61,10 @@ class Workshop:
 
     def fill(self, name: str, tree: ast.Module, objects: dict[str, Symbol]) -> Made | None:
         """What defines an open name: an import, an instance, an assignment seen elsewhere, or a made-up value."""
-        if name in objects and (made := next(self.instances(objects[name]), None)):
-            return named(made, name)
         if exported := self.exported(name):
             return Made(expression=name, imports=(exported,))
+        if name in objects and (made := next(self.instances(objects[name]), None)):
+            return named(made, name)
         if assigned := self.assignment(name):
             return Made(expression="", setup=(assigned,))
         line = import_line_for(name, self.situation.index)
