@@ -134,11 +134,11 @@ def _test_methods(node: ast.ClassDef) -> list[ast.FunctionDef | ast.AsyncFunctio
 
 
 def _class_calls(script: str, node: ast.ClassDef, needs: _Needs) -> list[str]:
-    setups = [m.name for m in node.body if isinstance(m, ast.FunctionDef) and m.name in {"setup_method", "setup_class"}]
+    setups = [m for m in node.body if isinstance(m, ast.FunctionDef) and m.name in {"setup_method", "setup_class"}]
     calls: list[str] = []
     for test in _test_methods(node):
         calls.append(f"_case = {node.name}()")
-        calls += [f"_case.{name}(None)" if name == "setup_method" else f"_case.{name}()" for name in setups]
+        calls += [f"_case.{m.name}({'None' if len(m.args.args) > 1 else ''})" for m in setups]
         calls += _call(script, test, f"_case.{test.name}", needs)
     return calls
 
