@@ -152,3 +152,16 @@ def test_interpreter_settings_run_the_script_again(tmp_path: Path) -> None:
     )
     varied = trial(script, Basis.REPORT, Variation(flags=("-O",)))
     assert run(made(varied), "", tmp_path).returncode == 3
+
+
+def test_temporary_files_go_when_the_script_ends(tmp_path: Path) -> None:
+    script = (
+        "import os, tempfile\n\nfolder = tempfile.mkdtemp()\nopen(os.path.join(folder, 'x'), 'w').close()\n"
+        "print(folder)\nassert 1 == 2, 'expected 2, got 1'\n"
+    )
+    done = run(made(trial(script, Basis.REPORT)), "", tmp_path)
+    assert done.returncode == 1
+    folder = Path(done.stdout.strip())
+    assert folder.name.startswith("tmp")
+    assert not folder.exists()
+    assert not folder.parent.exists()

@@ -7,6 +7,7 @@ what the contract says.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 
 from rebug.confirm.guard import REACHED, guard
@@ -36,7 +37,14 @@ def standalone(
     future, rest = split_future(body)
     needs = requirements(candidate, source, environment)
     top = header(candidate.hypothesis.claim, source, needs, candidate.variation.python or environment.python_version)
-    parts = [future, surroundings(candidate.variation), hook, importable(source.paths, known=bool(hook)), rest]
+    parts = [
+        future,
+        surroundings(candidate.variation),
+        hook,
+        scratch(rest),
+        importable(source.paths, known=bool(hook)),
+        rest,
+    ]
     return top + "".join("\n" + part.strip("\n") + "\n" for part in parts if part.strip())
 
 
@@ -85,6 +93,21 @@ def importable(paths: Sequence[str], *, known: bool) -> str:
     if not paths:
         return ""
     return ("" if known else "import sys\n\n") + f"sys.path[:0] = {list(paths)!r}  # the application's own code\n"
+
+
+_LEAVES_FILES = re.compile(r"\bmk[ds]temp\(|\bdelete=False\b|\bdelete_on_close=False\b")
+
+
+def scratch(script: str) -> str:
+    """Code that has all temporary files made in one directory, which goes when the script ends; "" where the script
+    leaves none behind."""
+    if not _LEAVES_FILES.search(script):
+        return ""
+    return (
+        "import atexit\nimport shutil\nimport tempfile\n\n"
+        "tempfile.tempdir = tempfile.mkdtemp()  # whatever is temporary goes here, and away with it\n"
+        "atexit.register(shutil.rmtree, tempfile.tempdir, ignore_errors=True)\n"
+    )
 
 
 def surroundings(variation: Variation) -> str:
