@@ -159,7 +159,7 @@ def test_temporary_files_go_when_the_script_ends(tmp_path: Path) -> None:
         "import os, tempfile\n\nfolder = tempfile.mkdtemp()\nopen(os.path.join(folder, 'x'), 'w').close()\n"
         "print(folder)\nassert 1 == 2, 'expected 2, got 1'\n"
     )
-    done = run(made(trial(script, Basis.REPORT)), "", tmp_path)
+    done = run(made(trial(script, Basis.REPORT), cut=False), "", tmp_path)
     assert done.returncode == 1
     folder = Path(done.stdout.strip())
     assert folder.name.startswith("tmp")
