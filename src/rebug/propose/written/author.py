@@ -25,6 +25,12 @@ short script only.
 """
 
 
+FORM = """
+Write the sections now, in the form shown, about the report above.
+"""
+"""Ends every task: small models lose the form when the context stands between."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effort:
     """How much a round may ask."""
@@ -110,7 +116,7 @@ class Author:
     def _request(self, task: Task, more: str = "") -> Request:
         return Request(
             prefix=self.prefix,
-            suffix=self.redact(task.text + more),
+            suffix=self.redact(task.text + more) + FORM,
             max_output_tokens=task.max_output_tokens,
             label=task.writer,
             sample=task.sample,

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from rebug.model import Environment, Report, Symptom
 from rebug.ports import Index, Symbol
 
-VERSION = 1
+VERSION = 2
 
 CHARACTERS_PER_TOKEN = 3.6
 """Python source and English mixed, over the common tokenizers; only sizes the context, never a bill."""
@@ -31,14 +31,17 @@ Rules for every script:
 """
 
 FORMAT = """\
-Answer with one section per hypothesis and nothing else, in this form:
+Answer with one section per hypothesis and nothing else. This is the form, with another software's bug as the example:
 
 ## 1
-claim: one sentence, the cause
-conditions: what has to hold for it to show
-prediction: what the script will show if the claim is true
+claim: area() rounds the side before it squares it
+conditions: a side that is not a whole number
+prediction: 4.0 instead of 6.25
 ```python
-the whole script
+from shapes import Square
+
+actual = Square(2.5).area()
+assert actual == 6.25, f"expected 6.25, got {actual}"
 ```
 """
 
