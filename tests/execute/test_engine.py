@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
 import threading
 import time
@@ -14,8 +15,10 @@ from pathlib import Path
 import pytest
 
 from rebug.execute import BwrapSandbox, LocalEngine, explain_limit, observe
+from rebug.execute.bare import NANNY
 from rebug.execute.bwrap import arguments
-from rebug.execute.orphans import end_orphans
+from rebug.execute.cap import pid_namespace
+from rebug.execute.orphans import PLACE, end_orphans, remove_orphans
 from rebug.model import Ended, Environment, Observation
 from rebug.ports import Completed, Limits, Sandbox
 
@@ -111,6 +114,7 @@ def test_interrupted_or_killed_it_leaves_nothing(sandbox: Sandbox, number: int, 
     assert marked_processes() == []
     if number == signal.SIGINT:
         assert (process.returncode, out, err) == (7, "ready\ninterrupted\n", "")
+    deadline = time.monotonic() + 20
     while list(tmp_path.iterdir()) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert list(tmp_path.iterdir()) == []
@@ -241,6 +245,40 @@ def test_every_limit_is_explained_in_one_line(limit: str) -> None:
 
 def test_no_limit_needs_no_explanation() -> None:
     assert explain_limit("", Limits()) == ""
+
+
+def test_what_keeps_an_unsandboxed_tree_clears_up_when_told_to_end(tmp_path: Path) -> None:
+    """Even beside a living parent: one that dies counts as alive until the last of its threads is gone."""
+    place = tmp_path / "place"
+    (place / "work").mkdir(parents=True)
+    reader, writer = os.pipe()
+    argv = [sys.executable, "-I", "-S", str(NANNY), str(writer), str(os.getpid()), str(place), "RLIMIT_CORE=0", ""]
+    process = subprocess.Popen([*argv, "/bin/sleep", "60"], pass_fds=[writer], env={MARK: "1"})
+    os.close(writer)
+    assert os.read(reader, 100).startswith(b'{"child-pid"')
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(20) == 0
+    os.close(reader)
+    assert not place.exists()
+    assert marked_processes() == []
+
+
+def test_directories_left_by_a_killed_rebug_are_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    gone = subprocess.Popen(["/bin/true"])
+    gone.wait()
+    names = [
+        f"{PLACE}{pid_namespace()}-{gone.pid}-abc",
+        f"{PLACE}{pid_namespace()}-{os.getpid()}-abc",  # ours
+        f"{PLACE}1{pid_namespace()}-{gone.pid}-abc",  # another container's
+        f"{PLACE}{pid_namespace()}-x-y",
+    ]
+    for name in names:
+        (tmp_path / name / "work").mkdir(parents=True)
+    remove_orphans()
+    assert sorted(place.name for place in tmp_path.iterdir()) == sorted(names[1:])
 
 
 def test_a_sandbox_whose_bubblewrap_was_killed_too_early_is_ended(bwrap: Sandbox) -> None:

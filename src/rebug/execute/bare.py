@@ -20,7 +20,8 @@ from pathlib import Path
 
 from rebug.execute import tree
 from rebug.execute.bwrap import STACK_BYTES
-from rebug.execute.cap import THREADS_PER_PROCESS, capped, user_tasks, was_hit
+from rebug.execute.cap import THREADS_PER_PROCESS, capped, pid_namespace, user_tasks, was_hit
+from rebug.execute.orphans import PLACE
 from rebug.execute.supervise import Keeper, never, supervise
 from rebug.ports import Command, Completed, Limits
 
@@ -38,7 +39,7 @@ class NoSandbox:
 
     def run(self, command: Command, stop: Callable[[], bool] = never) -> Completed:
         started = time.monotonic()
-        place = Path(tempfile.mkdtemp(prefix="rebug-run-"))
+        place = Path(tempfile.mkdtemp(prefix=f"{PLACE}{pid_namespace()}-{os.getpid()}-"))
         try:
             for name in ("work", "home", "tmp"):
                 (place / name).mkdir()

@@ -13,7 +13,7 @@ from pathlib import Path
 from rebug.errors import InputError, SandboxUnavailable
 from rebug.execute.bare import NoSandbox
 from rebug.execute.bwrap import PRLIMIT, BwrapSandbox
-from rebug.execute.orphans import end_orphans
+from rebug.execute.orphans import end_orphans, remove_orphans
 from rebug.ports import Command, Limits, Sandbox
 
 SYSTEM_BWRAP = "/usr/bin/bwrap"
@@ -83,6 +83,7 @@ def bwrap_programs() -> list[str]:
 @functools.cache
 def _tidy() -> None:
     end_orphans()
+    remove_orphans()
 
 
 @functools.lru_cache(maxsize=8)

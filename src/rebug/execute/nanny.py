@@ -103,16 +103,16 @@ def main() -> None:
     libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD, signal.SIGTERM, signal.SIGINT})
     libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
-    if os.getppid() == parent:
-        keep(argv, limits, status)
-    if os.getppid() != parent:  # nobody else is left to remove its files
+    finished = os.getppid() == parent and keep(argv, limits, status)
+    # Told to end, it clears up itself: a dying rebug counts as the parent until the last of its threads is gone.
+    if not finished or os.getppid() != parent:
         import shutil  # noqa: PLC0415 - as rare as it is slow to load
 
         shutil.rmtree(sys.argv[3], ignore_errors=True)
 
 
-def keep(argv: list[str], limits: dict[str, str], status: int) -> None:
-    """Starts the program, waits for its end or for the signal to end it, and lets nothing of it live on."""
+def keep(argv: list[str], limits: dict[str, str], status: int) -> bool:
+    """Starts the program, waits for its end (true) or for the signal to end it, and lets nothing of it live on."""
     child = os.fork()
     if child == 0:
         become(argv, limits, status)
@@ -126,6 +126,7 @@ def keep(argv: list[str], limits: dict[str, str], status: int) -> None:
     finally:
         end_all()
     tell(status, result)
+    return bool(result)
 
 
 def tell(status: int, line: bytes) -> None:
