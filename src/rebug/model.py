@@ -232,6 +232,7 @@ class Basis(enum.StrEnum):
     REPORT = "report"  # the report gives the value got or the value expected
     REGRESSION = "regression"  # a version said to be good gives another value
     SCRIPT = "script"  # the report's own code asserts it
+    MEASURED = "measured"  # an instrument in the script measured it against a control in the same run
     MODEL = "model"  # a language model says so
 
 

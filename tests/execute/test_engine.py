@@ -263,9 +263,7 @@ def test_what_keeps_an_unsandboxed_tree_clears_up_when_told_to_end(tmp_path: Pat
     assert marked_processes() == []
 
 
-def test_directories_left_by_a_killed_rebug_are_removed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_directories_left_by_a_killed_rebug_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     gone = subprocess.Popen(["/bin/true"])
     gone.wait()

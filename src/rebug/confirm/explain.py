@@ -9,6 +9,7 @@ _BASES = {
     Basis.NONE: "The failure shows itself; the script asserts nothing of its own.",
     Basis.REPORT: "The value that the script asserts is the report's.",
     Basis.REGRESSION: "The value that the script asserts is what a version said to be good gives.",
+    Basis.MEASURED: "The script measures the symptom against a control in the same run.",
     Basis.SCRIPT: "The assertion is the reporter's own.",
     Basis.MODEL: "The value that the script asserts was inferred from the report by a language model.",
 }
