@@ -14,7 +14,7 @@ from rebug.judge.reviewer import Reviewer
 from rebug.model import Environment, Report, Symptom
 from rebug.model_api import NO_MODEL, JournalReplies, Ledger, ModelRun, Redactor, Transcript, open_model
 from rebug.ports import Index, Journal, Narrator
-from rebug.propose.written import EFFORTS, LOCAL, Author, Effort, shared_context, writers
+from rebug.propose.written import EFFORTS, LOCAL, SECTIONS, SINGLE, Author, Effort, style_for
 from rebug.propose.written.context import VERSION as CONTEXT
 
 TRANSCRIPT = "model"
@@ -54,7 +54,8 @@ def effort_of(options: Options, run: ModelRun) -> Effort:
     model's window. Raises InputError for an unknown effort."""
     if options.effort not in EFFORTS:
         raise InputError(f"--effort {options.effort}: say one of {', '.join(EFFORTS)}")
-    effort = LOCAL if run.model.traits.local else EFFORTS[options.effort]
+    small = style_for(run.model.name, local=run.model.traits.local) is SINGLE
+    effort = (LOCAL if small else EFFORTS)[options.effort]
     window = run.model.context_window
     return effort if window is None else replace(effort, context=min(effort.context, window // 2))
 
@@ -71,15 +72,18 @@ class Subject:
 
 def workers(options: Options, run: ModelRun, subject: Subject, narrate: Narrator) -> tuple[Author, Reviewer | None]:
     """The proposer and the critic of a run, over one byte-identical context. Independent sampling has no critic."""
-    effort = effort_of(options, run)
-    prefix = shared_context(subject.report, subject.symptom, subject.index, subject.environment, tokens=effort.context)
+    effort, style = effort_of(options, run), style_for(run.model.name, local=run.model.traits.local)
+    prefix = style.context(subject.report, subject.symptom, subject.index, subject.environment, tokens=effort.context)
     redact = Redactor().redact if options.redact else str  # one for all, so that a value has one replacement
     prefix = redact(prefix)
     independent = options.strategy == "independent"
-    author = Author(run=run, prefix=prefix, effort=effort, independent=independent, redact=redact, narrate=narrate)
-    return author, None if independent else Reviewer(run=run, prefix=prefix, redact=redact)
+    author = Author(
+        run=run, prefix=prefix, effort=effort, style=style, independent=independent, redact=redact, narrate=narrate
+    )
+    return author, Reviewer(run=run, prefix=prefix, redact=redact) if style.reviewed and not independent else None
 
 
 def prompt_versions() -> dict[str, int]:
     """The versions of all prompts, for the result: what a score was reached with."""
-    return {**{writer.name: writer.version for writer in writers()}, "context": CONTEXT, "review": REVIEW}
+    asked = {writer.name: writer.version for style in (SECTIONS, SINGLE) for writer in style.writers}
+    return {**asked, "context": CONTEXT, "review": REVIEW}

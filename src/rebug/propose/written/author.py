@@ -3,55 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rebug.errors import CapReached
 from rebug.model import Candidate
 from rebug.model_api import Failed, ModelRun, Reply, Request
 from rebug.ports import Narrator, Situation
 from rebug.propose.written import bandit
-from rebug.propose.written.cross import Cross
-from rebug.propose.written.diagnose import Diagnose
-from rebug.propose.written.invert import Invert
 from rebug.propose.written.mend import mended
-from rebug.propose.written.refine import Refine
 from rebug.propose.written.reply import read_reply
-from rebug.propose.written.restart import Restart
-from rebug.propose.written.task import Task, Writer
+from rebug.propose.written.style import SECTIONS, Effort, Style
+from rebug.propose.written.task import Task
 
 AGAIN = """
 Your last reply to this task held no script that parses as Python. Answer again, in exactly the form asked for, with one
 short script only.
 """
-
-
-FORM = """
-Write the sections now, in the form shown, about the report above.
-"""
-"""Ends every task: small models lose the form when the context stands between."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Effort:
-    """How much a round may ask."""
-
-    calls: int
-    hypotheses: int  # in one reply
-    context: int  # tokens of the shared context
-
-
-EFFORTS = {
-    "low": Effort(calls=1, hypotheses=3, context=8_000),
-    "normal": Effort(calls=3, hypotheses=3, context=14_000),
-    "high": Effort(calls=6, hypotheses=4, context=20_000),
-}
-LOCAL = Effort(calls=4, hypotheses=2, context=2_600)
-"""A small model on a CPU reads about 100 tokens a second and keeps to one or two scripts."""
-
-
-def writers() -> tuple[Writer, ...]:
-    """All ways of asking, in the order in which they are tried first."""
-    return (Diagnose(), Invert(), Refine(), Cross(), Restart())
 
 
 @dataclass(kw_only=True)
@@ -64,7 +31,7 @@ class Author:
     run: ModelRun
     prefix: str
     effort: Effort
-    writers: Sequence[Writer] = field(default_factory=writers)
+    style: Style = SECTIONS
     independent: bool = False
     redact: Callable[[str], str] = str  # for what follows the shared context: parents' output may hold anything
     narrate: Narrator = lambda _: None
@@ -93,15 +60,8 @@ class Author:
 
     def _tasks(self, situation: Situation) -> list[Task]:
         if self.independent:
-            fresh = Diagnose()
-            return [
-                Task(
-                    writer=fresh.name, text=task.text, hypotheses=task.hypotheses, sample=situation.round * 100 + number
-                )
-                for number in range(self.effort.calls)
-                for task in fresh.tasks(_without_history(situation), self.effort.hypotheses)
-            ]
-        offers = {writer.name: list(writer.tasks(situation, self.effort.hypotheses)) for writer in self.writers}
+            return self._fresh_tasks(situation)
+        offers = {writer.name: list(writer.tasks(situation, self.effort.hypotheses)) for writer in self.style.writers}
         ranked = self._ranked([name for name, tasks in offers.items() if tasks], situation)
         chosen: list[Task] = []
         while len(chosen) < self.effort.calls and any(offers[name] for name in ranked):
@@ -110,13 +70,21 @@ class Author:
                     chosen.append(offers[name].pop(0))
         return chosen
 
+    def _fresh_tasks(self, situation: Situation) -> list[Task]:
+        """As many as a round may ask, none of which knows of any other; equal ones are told apart by their sample."""
+        offered = self.style.fresh.tasks(_without_history(situation), self.effort.hypotheses)
+        return [
+            replace(offered[number % len(offered)], sample=situation.round * 100 + number)
+            for number in range(self.effort.calls)
+        ]
+
     def _ranked(self, names: Sequence[str], situation: Situation) -> list[str]:
         return bandit.order(bandit.arms(names, self._asked, bandit.gains(situation.trials), self._cents))
 
     def _request(self, task: Task, more: str = "") -> Request:
         return Request(
             prefix=self.prefix,
-            suffix=self.redact(task.text + more) + FORM,
+            suffix=self.redact(task.text + more) + self.style.ending,
             max_output_tokens=task.max_output_tokens,
             label=task.writer,
             sample=task.sample,

@@ -9,9 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rebug.model import Environment, Report, Symptom
-from rebug.ports import Index, Symbol
+from rebug.ports import Index, Passage, Symbol
+from rebug.propose.written.goal import goal
 
-VERSION = 2
+VERSION = 3
+
+PASSAGES = 40
+CODE_FIRST = 4
+"""Passages of code shown before the first one of documentation."""
 
 CHARACTERS_PER_TOKEN = 3.6
 """Python source and English mixed, over the common tokenizers; only sizes the context, never a bill."""
@@ -46,25 +51,35 @@ assert actual == 6.25, f"expected 6.25, got {actual}"
 """
 
 
-def shared_context(
-    report: Report, symptom: Symptom, index: Index, environment: Environment, *, tokens: int, mask: int = 0
-) -> str:
-    """The prefix for all calls of a run, about `tokens` long at most. `mask` > 0 gives another selection of the
-    source for a fresh restart: every mask-th excerpt is left out."""
+def shared_context(report: Report, symptom: Symptom, index: Index, environment: Environment, *, tokens: int) -> str:
+    """The prefix for all calls of a run, about `tokens` long at most."""
     room = int(tokens * CHARACTERS_PER_TOKEN)
-    parts = [INSTRUCTIONS, FORMAT, _report(report, room // 3), _symptom(symptom), _environment(environment)]
+    parts = [
+        INSTRUCTIONS,
+        FORMAT,
+        report_section(report, room // 3),
+        symptom_section(symptom),
+        environment_section(environment),
+    ]
     room -= sum(len(part) for part in parts)
-    parts.append(_excerpts(report, symptom, index, int(room * 0.6), mask))
-    parts.append(_tests(report, symptom, index, int(room * 0.2)))
-    parts.append(_map(index, symptom, int(room * 0.2)))
+    parts.append(excerpts_section(report, symptom, index, int(room * 0.6)))
+    parts.append(tests_section(report, symptom, index, int(room * 0.2)))
+    parts.append(map_section(index, symptom, int(room * 0.2)))
     return "\n".join(part for part in parts if part)
+
+
+def _fenced(place: str, text: str) -> str:
+    """An excerpt under its place, in a fence that none of its own lines can end."""
+    fence = "~~~~" if "```" in text else "```"
+    return f"## {place}\n{fence}python\n{text}\n{fence}\n"
 
 
 def _section(title: str, text: str) -> str:
     return f"# {title}\n\n{text.strip()}\n" if text.strip() else ""
 
 
-def _report(report: Report, room: int) -> str:
+def report_section(report: Report, room: int) -> str:
+    """The report, cut in the middle to `room` characters."""
     text = f"{report.title}\n\n{report.body}" if report.title not in report.body[:200] else report.body
     comments = "\n\n".join(f"Comment: {comment}" for comment in report.comments)
     logs = "\n".join(f"{a.name}:\n{_middle_out(a.text, room // 6)}" for a in report.attachments if a.text)
@@ -79,7 +94,8 @@ def _middle_out(text: str, room: int) -> str:
     return text[: room * 2 // 3] + "\n[...]\n" + text[-room // 3 :]
 
 
-def _symptom(symptom: Symptom) -> str:
+def symptom_section(symptom: Symptom) -> str:
+    """The symptom in checkable form, and how a script is to show it."""
     lines = [f"kind: {symptom.kind.value}"]
     if symptom.failure is not None and symptom.failure.type:
         lines.append(f"exception: {symptom.failure.type}: {symptom.failure.message[:300]}")
@@ -90,10 +106,12 @@ def _symptom(symptom: Symptom) -> str:
     lines += [f"message: {value.text[:200]}" for value in symptom.messages[:4]]
     if symptom.good_versions:
         lines.append(f"worked in: {', '.join(symptom.good_versions)}")
+    lines.append(f"how a script shows it: {' '.join(goal(symptom).split())}")
     return _section("Symptom to reproduce", "\n".join(lines))
 
 
-def _environment(environment: Environment) -> str:
+def environment_section(environment: Environment) -> str:
+    """Python, the subject and what is installed beside it."""
     packages = ", ".join(f"{name} {version}" for name, version in sorted(environment.packages.items())[:60])
     return _section(
         "Environment",
@@ -102,14 +120,13 @@ def _environment(environment: Environment) -> str:
     )
 
 
-def _excerpts(report: Report, symptom: Symptom, index: Index, room: int, mask: int) -> str:
+def excerpts_section(report: Report, symptom: Symptom, index: Index, room: int) -> str:
+    """Source of the subject, most telling first, up to `room` characters."""
     chosen: list[str] = []
-    for position, (place, text) in enumerate(_ranked(report, symptom, index)):
-        if mask and position and position % (mask + 1) == 0:
-            continue
-        excerpt = f"## {place}\n```python\n{text.rstrip()}\n```\n"
+    for place, text in _ranked(report, symptom, index):
+        excerpt = _fenced(place, text.rstrip())
         if len(excerpt) > room:
-            excerpt = excerpt[: max(0, room - 20)] + "\n[...]\n```\n" if room > 400 else ""
+            excerpt = _fenced(place, text[: room - 60].rpartition("\n")[0] + "\n[...]") if room > 400 else ""
         if not excerpt:
             break
         chosen.append(excerpt)
@@ -127,10 +144,20 @@ def _ranked(report: Report, symptom: Symptom, index: Index) -> Iterator[tuple[st
         if symbol is not None and symbol.kind != "module" and (symbol.file, symbol.line) not in seen:
             seen.add((symbol.file, symbol.line))
             yield f"{symbol.file}: {symbol.qualname}", _source(index, symbol)
-    for passage in index.retrieve(query(report, symptom), 20):
+    found = list(index.retrieve(query(report, symptom), PASSAGES))
+    code = [passage for passage in found if passage.file.endswith(".py") and not _is_test(passage)]
+    prose = [passage for passage in found if not passage.file.endswith(".py")]
+    # Documentation ranks high, since it uses a report's words, but a script is written from the code.
+    for passage in [*code[:CODE_FIRST], *prose[:1], *code[CODE_FIRST:], *prose[1:3]]:
         if (passage.file, passage.line) not in seen:
             seen.add((passage.file, passage.line))
-            yield f"{passage.file}: {passage.symbol}", passage.text
+            yield f"{passage.file}: {passage.symbol}".rstrip(": "), passage.text
+
+
+def _is_test(passage: Passage) -> bool:
+    """Tests have a section of their own."""
+    folder, _, name = passage.file.rpartition("/")
+    return name.startswith(("test_", "conftest")) or name.endswith("_test.py") or "tests" in folder.split("/")
 
 
 def query(report: Report, symptom: Symptom) -> str:
@@ -146,10 +173,11 @@ def _source(index: Index, symbol: Symbol) -> str:
     return "\n".join(lines[:90])
 
 
-def _tests(report: Report, symptom: Symptom, index: Index, room: int) -> str:
+def tests_section(report: Report, symptom: Symptom, index: Index, room: int) -> str:
+    """Existing tests near the report, up to `room` characters."""
     chosen: list[str] = []
     for test in index.nearest_tests(query(report, symptom), 6):
-        text = f"## {test.file}\n```python\n{test.source.rstrip()[:1500]}\n```\n"
+        text = _fenced(test.file, test.source.rstrip()[:1500])
         if len(text) > room:
             break
         chosen.append(text)
@@ -157,7 +185,8 @@ def _tests(report: Report, symptom: Symptom, index: Index, room: int) -> str:
     return _section("Existing tests near it, as examples of use (data)", "\n".join(chosen))
 
 
-def _map(index: Index, symptom: Symptom, room: int) -> str:
+def map_section(index: Index, symptom: Symptom, room: int) -> str:
+    """Signatures of the public interface, up to `room` characters."""
     lines: list[str] = []
     for line in _signatures(index.symbols, {name.rpartition(".")[2] for name in symptom.suspects}):
         if len(line) + 1 > room:

@@ -1,0 +1,31 @@
+"""How a script is to show a symptom, kind by kind, in words for a language model. Pure."""
+
+from __future__ import annotations
+
+from rebug.model import Symptom, SymptomKind
+
+ASSERTED = """\
+End with an `assert` of the right behaviour, with a message that states expected and actual: it fails today because of
+the bug and passes once the bug is fixed."""
+
+GOALS = {
+    SymptomKind.EXCEPTION: """\
+Let the reported exception come out of the call into the package: do not catch it, do not raise it yourself.""",
+    SymptomKind.RACE: """\
+Start several threads or tasks that do what the report describes at the same time, often enough for it to show, and let
+the reported exception come out, or assert what should hold.""",
+    SymptomKind.HANG: """\
+Begin with `import faulthandler; faulthandler.dump_traceback_later(8, exit=True)`, then make the call that never
+returns. After it, call `faulthandler.cancel_dump_traceback_later()`. Join every thread that should end.""",
+    SymptomKind.CRASH: """\
+Make the very call into the package that kills the interpreter, in the script's own process, with inputs that bring it
+about; repeat it in a loop over sizes if it does not happen each time.""",
+    SymptomKind.WARNING: """\
+Collect warnings with `warnings.catch_warnings(record=True)` and `warnings.simplefilter("always")` around the call, and
+`assert` that the reported one is not among them (or is, if it is missing).""",
+}
+
+
+def goal(symptom: Symptom) -> str:
+    """What a script for this symptom has to do at its end; one to three lines."""
+    return GOALS.get(symptom.kind, ASSERTED)
