@@ -189,6 +189,14 @@ def test_an_invented_assertion_does_not_match(verdict_of: Judge) -> None:
     assert trial.loss.stage is Stage.KIND
 
 
+def test_a_models_assertion_about_something_else_than_the_subject_is_outside(verdict_of: Judge) -> None:
+    script = "import os\nassert 'TTL' not in os.environ, 'expected 7, got 8'\n"
+    trial = verdict_of(script, failed_assertion("expected 7, got 8"), WRONG, basis=Basis.MODEL)
+    assert trial.loss.stage is Stage.OUTSIDE
+    command = "import subprocess\nassert subprocess.run(['box', '--load']).returncode == 0, 'expected 7, got 8'\n"
+    assert verdict_of(command, failed_assertion("no"), WRONG, basis=Basis.MODEL).loss.stage is Stage.KIND
+
+
 def test_a_regression_counts_only_where_the_report_names_a_good_version(verdict_of: Judge) -> None:
     observation = failed_assertion("expected 7, got 8")
     stated = verdict_of(SCRIPT, observation, WRONG, basis=Basis.REGRESSION, expected="7", actual="8")

@@ -154,6 +154,8 @@ def wrong_output(exhibit: Exhibit) -> Evidence:
 
 def _asserted_value(exhibit: Exhibit, failure: Failure | None) -> Evidence:
     candidate, observation, symptom = exhibit.candidate, exhibit.observation, exhibit.symptom
+    if candidate.basis is Basis.MODEL and not gate.uses_subject(exhibit.tree, exhibit.modules):
+        return NOTHING
     shown = "\n".join([observation.stdout, observation.stderr, failure.message if failure else "", candidate.actual])
     told = any(_tells(value, shown) for value in symptom.actual)
     wanted = any(_tells(value, candidate.expected) for value in symptom.expected)

@@ -147,6 +147,14 @@ def touches_subject(failure: Failure, tree: ast.Module, modules: Sequence[str]) 
     return any(isinstance(leaf, ast.Name) and leaf.id in names for node in statement for leaf in ast.walk(node))
 
 
+def uses_subject(tree: ast.Module, modules: Sequence[str]) -> bool:
+    """Whether the script imports the subject, or names it in a string, as a command or an import by name does."""
+    if names_of_subject(tree, modules):
+        return True
+    texts = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str))
+    return any(module in text for text in texts for module in modules)
+
+
 def names_of_subject(tree: ast.Module, modules: Sequence[str]) -> set[str]:
     """Names bound to imports of the subject, and, transitively, to what is assigned from expressions that use them."""
     names: set[str] = set()

@@ -9,6 +9,7 @@ from rebug.propose.crossover import Crossover
 from rebug.propose.data_probe import DataProbe
 from rebug.propose.entry_points import EntryPoints
 from rebug.propose.environment import EnvironmentVariations
+from rebug.propose.flip import Flip
 from rebug.propose.mutate import Mutate
 from rebug.propose.neighbour_tests import NeighbourTests
 from rebug.propose.regression import Regression
@@ -27,6 +28,7 @@ __all__ = [
     "DataProbe",
     "EntryPoints",
     "EnvironmentVariations",
+    "Flip",
     "Mutate",
     "NeighbourTests",
     "Regression",
@@ -54,6 +56,7 @@ def free_proposers() -> list[Proposer]:
         Assertions(),
         Sharpen(),
         Regression(),
+        Flip(),
         CrossCheck(),
         EnvironmentVariations(),
         DataProbe(),

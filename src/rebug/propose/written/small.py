@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rebug.model import Ended, Environment, Report, Symptom, Trial
+from rebug.model import Ended, Environment, Report, Role, Symptom, Trial
 from rebug.model_api.digest import described
 from rebug.ports import Index, Situation
 from rebug.propose.written import context
@@ -59,6 +59,7 @@ Answer with one line `claim: ...` that names the cause you suspect, then the scr
 """
 
 LONGEST_SCRIPT = 1_500  # characters of a script that is shown
+LONGEST_BASE = 900  # characters of one that is to be changed: a small model repeats a longer one
 
 
 def small_context(report: Report, symptom: Symptom, index: Index, environment: Environment, *, tokens: int) -> str:
@@ -118,7 +119,9 @@ class Adapt:
 def _a_base(trial: Trial) -> bool:
     observation = trial.observation
     runs = observation.ended is Ended.EXITED and observation.exit == 0 and bool(observation.reached)
-    return runs and not trial.candidate.proposer.startswith("model") and len(trial.candidate.script) < LONGEST_SCRIPT
+    script = trial.candidate.script
+    plain = len(script) < LONGEST_BASE and "pytest" not in script and "def test" not in script
+    return runs and plain and trial.candidate.role is Role.ATTEMPT and not trial.candidate.proposer.startswith("model")
 
 
 class Improve:
