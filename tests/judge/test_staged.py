@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -191,8 +192,8 @@ def test_an_invented_assertion_does_not_match(verdict_of: Judge) -> None:
 
 def test_a_models_assertion_about_something_else_than_the_subject_is_outside(verdict_of: Judge) -> None:
     script = "import os\nassert 'TTL' not in os.environ, 'expected 7, got 8'\n"
-    trial = verdict_of(script, failed_assertion("expected 7, got 8"), WRONG, basis=Basis.MODEL)
-    assert trial.loss.stage is Stage.OUTSIDE
+    observation = replace(failed_assertion("expected 7, got 8"), reached=())
+    assert verdict_of(script, observation, WRONG, basis=Basis.MODEL).loss.stage is Stage.OUTSIDE
     command = "import subprocess\nassert subprocess.run(['box', '--load']).returncode == 0, 'expected 7, got 8'\n"
     assert verdict_of(command, failed_assertion("no"), WRONG, basis=Basis.MODEL).loss.stage is Stage.KIND
 
