@@ -1,4 +1,9 @@
-from rebug.propose.written.mend import uncaught
+from pathlib import Path
+
+from rebug.model import Environment
+from rebug.propose.complete import Surroundings
+from rebug.propose.written.mend import uncaught, without_idle_imports
+from rebug.subject import build_index
 
 
 def test_a_caught_reported_exception_is_let_through() -> None:
@@ -18,3 +23,22 @@ def test_other_exceptions_stay_caught() -> None:
 
 def test_broken_code_is_left_alone() -> None:
     assert uncaught("try:\n  (", "KeyError") == "try:\n  ("
+
+
+def test_an_invented_import_that_is_never_used_is_dropped(tmp_path: Path) -> None:
+    (tmp_path / "box.py").write_text("def load(x): return x\n")
+    environment = Environment(
+        python=Path("python"),
+        prefix=tmp_path,
+        python_version="3.11",
+        package="box",
+        version="1",
+        modules=("box",),
+        packages={"attrs": "25.1"},
+    )
+    around = Surroundings(index=build_index(tmp_path, ("box",)), environment=environment)
+    script = (
+        "import os\nimport box_helpers_x\nimport attrs\nfrom trio_x import run\nfrom box import load\nrun(load(1))\n"
+    )
+    kept = "import os\n\nimport attrs\nfrom trio_x import run\nfrom box import load\nrun(load(1))\n"
+    assert without_idle_imports(script, around) == kept

@@ -1,4 +1,6 @@
-from rebug.model import Critique, Ended, Loss, Observation, Role, Stage, Trial, Verdict
+from dataclasses import replace
+
+from rebug.model import Basis, Critique, Ended, Loss, Observation, Role, Stage, Trial, Verdict
 from rebug.search import fingerprint, parents, rank
 from tests.search.conftest import candidate
 
@@ -34,3 +36,25 @@ def test_fingerprints_ignore_layout_comments_and_docstrings() -> None:
     assert fingerprint(one) == fingerprint(two)
     assert fingerprint(one) != fingerprint(candidate("def f():\n    return 2\n"))
     assert fingerprint(candidate("(: broken")) != fingerprint(candidate("(: other"))
+
+
+def test_a_models_word_that_fails_in_the_good_releases_too_is_no_parent() -> None:
+    def run(number: int, role: Role, exit_status: int, *parents: str, basis: Basis = Basis.MODEL) -> Trial:
+        made = trial(number, 0.2 + number / 100, f"s{number}", role=role)
+        return replace(
+            made,
+            candidate=replace(made.candidate, parents=parents, basis=basis),
+            observation=Observation(ended=Ended.EXITED, exit=exit_status),
+        )
+
+    trials = [
+        run(1, Role.ATTEMPT, 1),
+        run(2, Role.ATTEMPT, 1),
+        run(3, Role.ATTEMPT, 1, basis=Basis.REPORT),
+        run(4, Role.CONTROL, 1, "c0001"),
+        run(5, Role.CONTROL, 1, "c0002"),
+        run(6, Role.CONTROL, 0, "c0002"),
+        run(7, Role.CONTROL, 1, "c0003", basis=Basis.REPORT),
+    ]
+    assert [kept.candidate.id for kept in parents(trials, 3)] == ["c0002", "c0003"]
+    assert [ranked.candidate.id for ranked in rank(trials)] == ["c0002", "c0003", "c0001"]

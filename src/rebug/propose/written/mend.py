@@ -7,7 +7,8 @@ import ast
 
 from rebug.model import Basis, Candidate, Hypothesis, SymptomKind, Variation
 from rebug.ports import Situation
-from rebug.propose.complete import Surroundings, complete
+from rebug.propose.code import parse, statement_lines
+from rebug.propose.complete import Surroundings, complete, requirements_of
 from rebug.propose.files import files_for, with_files
 from rebug.propose.written.reply import Written
 from rebug.propose.written.task import Task
@@ -19,7 +20,7 @@ def mended(written: Written, task: Task, situation: Situation) -> Candidate:
     """The candidate made of one hypothesis of a reply."""
     blocks = situation.report.blocks
     around = Surroundings(index=situation.index, environment=situation.environment, blocks=blocks)
-    script = written.script
+    script = without_idle_imports(written.script, around)
     failure = situation.symptom.failure
     if situation.symptom.kind in {SymptomKind.EXCEPTION, SymptomKind.RACE} and failure is not None and failure.type:
         script = uncaught(script, failure.name)
@@ -34,6 +35,22 @@ def mended(written: Written, task: Task, situation: Situation) -> Candidate:
         requirements=done.requirements,
         variation=Variation(variables=written.variables),
     )
+
+
+def without_idle_imports(script: str, around: Surroundings) -> str:
+    """The script without imports of packages that are not there and that it never uses: models invent some."""
+    tree = parse(script)
+    if tree is None or not requirements_of(script, around):
+        return script
+    used = {leaf.id for leaf in ast.walk(tree) if isinstance(leaf, ast.Name)}
+    lines = script.splitlines()
+    for node in tree.body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            bound = {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
+            if not bound & used and requirements_of(ast.unparse(node), around):
+                first, last = statement_lines(node)
+                lines[first - 1 : last] = [""] * (last - first + 1)
+    return "\n".join(lines).strip("\n") + "\n"
 
 
 def _asserts(script: str) -> bool:
