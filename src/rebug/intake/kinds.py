@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rebug.intake import leaks
 from rebug.intake.classify import does_something, parse_python
 from rebug.intake.failures import Reported
 from rebug.intake.prose import Sentence
@@ -18,14 +19,6 @@ _CRASH = re.compile(
     r"\billegal instruction\b|\bdouble free\b|\bheap corruption\b|\bmunmap_chunk\b|\bfree\(\): invalid"
     r"|\bgeneral protection\b|\b(?:exit(?:ed)?|return) (?:code|status)?:? ?-?(?:11|139|0xC0000005)\b|"
     r"\bsignal (?:11|6)\b|\binterpreter (?:crash|abort)\w{0,3}\b",
-    re.IGNORECASE,
-)
-_LEAK = re.compile(
-    r"\b(?:memory|fd|file descriptor|handle|resource|socket|connection|thread)s? ?-?leak\w{0,3}\b|\bleak(?:s|ed"
-    r"|ing|age|y)?\b|\bmemory (?:usage |consumption |footprint )?(?:keeps? |is |just )?(?:grow|increas|ris"
-    r"|climb)\w{0,4}|"
-    r"\bRSS (?:keeps? )?(?:grow|increas|ris|climb)\w{0,4}|\b(?:never|not) (?:garbage[- ]collected|freed"
-    r"|released)\b|\bunbounded(?:ly)? (?:memory|grow\w{0,3})|\b(?:OOM|out of memory)\b",
     re.IGNORECASE,
 )
 _HANG = re.compile(
@@ -142,6 +135,8 @@ def kind_by_evidence(report: Report, sentences: Sequence[Sentence], reported: Re
         decided = _by_words(group, sentences, reported, in_title=group is title)
         if decided:
             return decided
+    if (measured := leaks.measured(report)) and not (failure and failure.type):
+        return Evidence(SymptomKind.LEAK, measured.text, measured.line)
     if reported and failure and (failure.type or failure.message):
         return _of_failure(reported, sentences)
     return _by_claim(report, sentences)
@@ -172,7 +167,7 @@ def _by_words(
         and (failure.frames or (reported and reported.named))
         and not _TIMEOUTS.search(failure.name)
     )
-    strong, leak, hang, slow = (_search(p, group) for p in (_STRONG_SLOW, _LEAK, _HANG, _SLOW))
+    strong, leak, hang, slow = (_search(p, group) for p in (_STRONG_SLOW, leaks.WORDS, _HANG, _SLOW))
     if in_title and solid and reported and reported.in_title:
         return None
     if not in_title and solid:

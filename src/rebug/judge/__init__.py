@@ -1,6 +1,6 @@
 """Judging: how far one run is from the reported symptom, and whether it fails for the right reason."""
 
-from rebug.judge.evidence import fails
+from rebug.judge.exhibit import fails
 from rebug.judge.messages import fragments
 from rebug.judge.staged import StagedJudge
 from rebug.judge.stages import BOUNDS, place, reached

@@ -7,55 +7,14 @@ kind was observed at all; `failing` that the script itself ends non-zero because
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 
 from rebug.judge import gate, traces
+from rebug.judge.exhibit import NOTHING, TOLERANCE, Evidence, Exhibit, fails
+from rebug.judge.leak import leak
 from rebug.judge.messages import message_distance, normal, seen_in
 from rebug.judge.provenance import telling_value
-from rebug.model import Basis, Candidate, Ended, Failure, Frame, Observation, Symptom, SymptomKind, Value
-
-TOLERANCE = 0.25
-"""Greatest distance of a match: a template with other literals (0.2) still is one, another message is not."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
-    """How much of the symptom a run showed."""
-
-    shown: bool = False
-    failing: bool = False
-    distance: float = 1.0
-    parts: Mapping[str, float] = field(default_factory=dict)
-    reasons: tuple[str, ...] = ()
-    failure: Failure | None = None
-
-    @property
-    def matches(self) -> bool:
-        return self.shown and self.failing and self.distance <= TOLERANCE
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exhibit:
-    """One run laid beside the symptom it is measured against."""
-
-    candidate: Candidate
-    observation: Observation
-    symptom: Symptom
-    tree: ast.Module  # of the candidate's script
-    modules: Sequence[str]  # top-level import names of the subject
-    own: bool = False  # it runs the reporter's own code, on the reporter's own inputs
-    tells_of_change: bool = False  # the report says that the bug came with a version, if not since which
-
-
-NOTHING = Evidence()
-
-
-def fails(observation: Observation) -> bool:
-    """Whether the script ended with a status that, by the contract, says "present"."""
-    if observation.ended is Ended.SIGNALLED:
-        return True
-    return observation.ended is Ended.EXITED and observation.exit not in {None, 0, 125}
+from rebug.model import Basis, Candidate, Ended, Failure, Frame, Observation, SymptomKind, Value
 
 
 def exception(exhibit: Exhibit) -> Evidence:
@@ -280,5 +239,6 @@ BY_KIND = {
     SymptomKind.EXIT: exit_status,
     SymptomKind.HANG: hang,
     SymptomKind.CRASH: crash,
+    SymptomKind.LEAK: leak,
 }
-"""Slowness, leaks and unknown symptoms have no evidence here: such candidates stay below `kind`."""
+"""Slowness and unknown symptoms have no evidence here: such candidates stay below `kind`."""

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rebug.judge import critic, gate, traces
-from rebug.judge.evidence import BY_KIND, NOTHING, Evidence, Exhibit
+from rebug.judge.evidence import BY_KIND
+from rebug.judge.exhibit import NOTHING, Evidence, Exhibit
 from rebug.judge.gate import asserted_by_script, in_script
 from rebug.judge.provenance import refused_at_the_door, reporters_own
 from rebug.judge.stages import place
@@ -50,6 +51,7 @@ def measure(candidate: Candidate, observation: Observation, situation: Situation
             modules=modules,
             own=own,
             tells_of_change=tells_of_change(situation.report),
+            told=f"{situation.report.title}\n{situation.report.body[:50_000]}",
         )
     )
     around = gate.surroundings(observation, symptom)

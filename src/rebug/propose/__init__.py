@@ -13,6 +13,7 @@ from rebug.propose.flip import Flip
 from rebug.propose.mutate import Mutate
 from rebug.propose.neighbour_tests import NeighbourTests
 from rebug.propose.regression import Regression
+from rebug.propose.repetition import Repetition
 from rebug.propose.sharpen import Sharpen
 from rebug.propose.shell import Shell
 from rebug.propose.snippet import Snippet
@@ -32,6 +33,7 @@ __all__ = [
     "Mutate",
     "NeighbourTests",
     "Regression",
+    "Repetition",
     "Sharpen",
     "Shell",
     "Snippet",
@@ -44,6 +46,7 @@ __all__ = [
 def free_proposers() -> list[Proposer]:
     """All proposers that need no language model, in the order in which they are asked."""
     return [
+        Repetition(),
         Snippet(),
         Shell(),
         CallerSubclass(),
