@@ -185,7 +185,7 @@ class Supervision:
         self.main = min(live, key=lambda process: process.started, default=self.main)
         used = sum(process.rss for process in live)
         if used > self.limits.memory_bytes and len(live) > 1:  # forked processes share pages: count those once
-            used = sum(process.rss if (share := tree.proportional(process.pid)) is None else share for process in live)
+            used = sum(tree.share(process) for process in live)
         self.peak = max(self.peak, used)
         threads = sum(process.threads for process in live)
         if used > self.limits.memory_bytes:

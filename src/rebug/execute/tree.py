@@ -83,6 +83,16 @@ def descendants(root: int, limit: int = 10_000) -> list[Process]:
     return found
 
 
+def share(process: Process) -> int:
+    """Bytes a process holds now, shared pages divided among their sharers: 0 once it has ended, its resident memory
+    where the share cannot be read."""
+    held = proportional(process.pid)
+    if held is not None:
+        return held
+    now = read(process.pid)
+    return 0 if now is None or now.zombie or now.started != process.started else now.rss
+
+
 def proportional(pid: int) -> int | None:
     """Bytes of a process with each shared page divided among its sharers, None when that cannot be read."""
     try:
