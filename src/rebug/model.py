@@ -150,6 +150,18 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NativeCrash:
+    """What a report shows of a crash below Python: in a kernel's log line, a debugger's or a sanitizer's output."""
+
+    module: str = ""  # file name of the library or program it happened in
+    address: Literal["", "null", "page", "stack", "other"] = ""  # where it reached for; page: the first byte of one
+    access: Literal["", "read", "write", "execute"] = ""
+    corruption: bool = False  # of the heap: what it ends with, and when, varies
+    message: str = ""  # an allocator's, a sanitizer's or the interpreter's own words
+    frames: tuple[Frame, ...] = ()  # native, outermost first; `file` is a source file, else a library
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Symptom:
     """The observable the report claims, in checkable form. Fields that do not apply stay empty."""
 
@@ -158,9 +170,13 @@ class Symptom:
     actual: tuple[Value, ...] = ()  # values the report says it got
     expected: tuple[Value, ...] = ()  # values it says it should get
     expected_exception: str = ""  # "should raise ValueError"
-    messages: tuple[Value, ...] = ()  # warning or log messages
+    messages: tuple[Value, ...] = ()  # warning or log messages that appear
+    missing_messages: tuple[Value, ...] = ()  # those that should appear and do not
+    repeated: bool = False  # messages appear more often than they should
+    level: str = ""  # of the log messages, by logging's names
     warning: str = ""  # a warning's category
     signal: str = ""  # SIGSEGV …
+    native: NativeCrash | None = None  # of a crash, where the report shows more than its signal
     exit_status: int | None = None
     good_versions: tuple[str, ...] = ()  # of the subject, said to be free of the bug, nearest first
     suspects: tuple[str, ...] = ()  # identifiers of the subject that the report names, most telling first

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rebug.judge import fragments
-from rebug.model import Basis, Failure, Symptom, Trial
+from rebug.model import Basis, Ended, Failure, Symptom, Trial
 
 REACHED = "_call_reached"
 """Name of the variable that the script sets just before the statement that failed."""
@@ -27,6 +27,8 @@ def guard(trial: Trial, symptom: Symptom, modules: Sequence[str], *, armed: bool
         return ""
     right = symptom.expected_exception.rpartition(".")[2]
     failure = trial.observation.failures[0] if trial.observation.failures else None
+    if trial.observation.ended is Ended.SIGNALLED:
+        return _told_by_signal(modules)
     if trial.candidate.basis is not Basis.NONE or failure is None or failure.where != "raised":
         return _hook("kind is AssertionError", f"kind.__name__ == {right!r}" if right else "")
     message = telling(failure)
@@ -72,3 +74,32 @@ def _answered(modules: Sequence[str]) -> str:
         '    inside = trace.tb_frame.f_globals.get("__name__", "").partition(".")[0] in (' + names + ",)\n"
         f"    return {REACHED} and inside and not isinstance(error, (ImportError, OSError))\n\n"
     )
+
+
+_SIGNAL_HOOK = '''\
+import faulthandler
+import sys
+
+faulthandler.enable()  # tells on stderr in which line the signal came
+{reached} = False
+
+
+def _no_exception_is_the_crash(kind, error, trace):
+    """Exit 0 where the call that crashed now ends with an exception of its own; 125, "cannot tell", for others."""
+    sys.__excepthook__(kind, error, trace)
+    while trace.tb_next:
+        trace = trace.tb_next
+    inside = trace.tb_frame.f_globals.get("__name__", "").partition(".")[0] in ("__main__", {names})
+    unrelated = isinstance(error, (ImportError, OSError, NameError, MemoryError))
+    sys.exit(0 if {reached} and inside and not unrelated else 125)
+
+
+sys.excepthook = _no_exception_is_the_crash
+'''
+
+
+def _told_by_signal(modules: Sequence[str]) -> str:
+    """The hook of a script that a signal ends: no exception is the failure, and the subject's refusal, which compiled
+    code raises without a frame of its own, is its absence."""
+    names = ", ".join(repr(name) for name in modules)
+    return _SIGNAL_HOOK.replace("{reached}", REACHED).replace("{names}", names)

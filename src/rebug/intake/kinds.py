@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from rebug.intake import leaks
 from rebug.intake.classify import does_something, parse_python
 from rebug.intake.failures import Reported
+from rebug.intake.logs import complaint_of
 from rebug.intake.prose import Sentence
 from rebug.intake.values import values_of
 from rebug.model import BlockKind, Failure, Report, SymptomKind
@@ -16,7 +17,9 @@ from rebug.model import BlockKind, Failure, Report, SymptomKind
 _CRASH = re.compile(
     r"\bseg(?:mentation )?[- ]?faults?\b|\bsegfault\w{0,3}\b|\bSIG(?:SEGV|ABRT|BUS|ILL|FPE)\b|\bcore dumped\b"
     r"|\bbus error\b|\baccess violation\b|\bfatal python error\b|"
-    r"\billegal instruction\b|\bdouble free\b|\bheap corruption\b|\bmunmap_chunk\b|\bfree\(\): invalid"
+    r"\billegal instruction\b|\bdouble free\b|\bheap corruption\b|\b(?:free|malloc|realloc|munmap_chunk)\(\): \w"
+    r"|\bcorrupted (?:size vs|double-linked|top size)|\bstack smashing\b|\bAddressSanitizer: \w|\bEXC_BAD_ACCESS\b"
+    r"|\bmunmap_chunk\b|\b0xC0000005\b|-1073741819\b|\btraps: \w|\bSIGTRAP\b"
     r"|\bgeneral protection\b|\b(?:exit(?:ed)?|return) (?:code|status)?:? ?-?(?:11|139|0xC0000005)\b|"
     r"\bsignal (?:11|6)\b|\binterpreter (?:crash|abort)\w{0,3}\b",
     re.IGNORECASE,
@@ -74,7 +77,12 @@ _LOG = re.compile(
     r"|written|emitted)|spam\w{0,4}|repeated(?:ly)?|noisy|flood\w{0,3})|\b(?:twice|duplicat\w{1,4}|double|missing"
     r"|wrong|spurious|misleading|confusing|too many)\b[^.\n]{0,30}\blog(?:s|ged|ging| (?:message|line|entr|record"
     r"|output)\w{0,3})?\b|"
-    r"\blogs? (?:an? )?(?:error|traceback|exception|warning)s?\b",
+    r"\blogs? (?:an? )?(?:error|traceback|exception|warning)s?\b"
+    r"|\b(?:warning|error|message|line|entr(?:y|ies)|record|exception|output)s?\b[^.\n]{0,30}\b(?:in|to|into)"
+    r" (?:the|our|my|their|your) logs?\b|\blogs?(?: files?)? (?:is|are|was|gets?|got|being|fills?)\b[^.\n]{0,20}"
+    r"\b(?:full|flood\w{0,3}|spam\w{0,4}|fill\w{0,3}|pollut\w{0,3}|clutter\w{0,3})\b"
+    r"|\b(?:fill|flood|spam|pollut|clutter)\w{0,4} (?:up )?(?:the|our|my|their) logs?\b"
+    r"|\b(?:doesn't|does not|never|no longer) logs?\b",
     re.IGNORECASE,
 )
 _ERROR_LINE = re.compile(r"^\s{0,4}(?:[\w./-]{1,40}: )?(?:error|fatal|Error|ERROR|FATAL|Fatal)(?::| -|\s*\|) ?\S")
@@ -237,14 +245,17 @@ def _by_claim(report: Report, sentences: Sequence[Sentence]) -> Evidence:
     )
     if warned:
         return Evidence(SymptomKind.WARNING, warned.text, warned.line)
+    complaint = complaint_of(report, sentences)
     for pattern, kind in ((_LOG, SymptomKind.LOG), (EXIT, SymptomKind.EXIT)):
         said = _search(pattern, [s for s in sentences if not re.match(r"expected|desired", s.section, re.IGNORECASE)])
-        if said:
+        if said and (kind is SymptomKind.EXIT or complaint.unwanted or complaint.missing or said.text == report.title):
             return Evidence(kind, said.text, said.line)
     error = command_error(report)
     if error:
         return Evidence(SymptomKind.EXIT, error.text, error.line)
     found = values_of(report, sentences, None)
+    if complaint.level in {"WARNING", "ERROR", "CRITICAL"} and not any(value.exact for value in found.expected):
+        return Evidence(SymptomKind.LOG, complaint.unwanted[0].quote, complaint.unwanted[0].line)
     for value in (*found.expected, *found.actual):
         return Evidence(SymptomKind.WRONG_OUTPUT, value.quote, value.line)
     said = _search(_COMPLAINT, sentences)

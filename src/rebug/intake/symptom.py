@@ -17,9 +17,10 @@ from rebug.intake.kinds import (
     kind_by_evidence,
     output_lines,
 )
-from rebug.intake.lines import looks_logged
+from rebug.intake.logs import Complaint, complaint_of
 from rebug.intake.markup import parts_of
 from rebug.intake.missing import missing_of
+from rebug.intake.native import native_crash, signal_of
 from rebug.intake.parse import all_sentences
 from rebug.intake.prose import Sentence, plain
 from rebug.intake.suspects import suspects_of
@@ -27,15 +28,7 @@ from rebug.intake.values import values_of
 from rebug.intake.versions import normalise
 from rebug.model import BlockKind, Failure, Report, Symptom, SymptomKind, Value
 
-_SIGNALS = (
-    (
-        re.compile(r"SIGABRT|\babort(?:ed)?\b|double free|free\(\): invalid|munmap_chunk|signal 6", re.IGNORECASE),
-        "SIGABRT",
-    ),
-    (re.compile(r"SIGBUS|bus error", re.IGNORECASE), "SIGBUS"),
-    (re.compile(r"SIGILL|illegal instruction", re.IGNORECASE), "SIGILL"),
-    (re.compile(r"SIGFPE|floating point exception", re.IGNORECASE), "SIGFPE"),
-)
+_TOLD_BY_MESSAGE = (SymptomKind.LOG, SymptomKind.WARNING)
 
 
 def find_symptom(report: Report, package: str, modules: Sequence[str] = ()) -> Symptom:
@@ -59,15 +52,21 @@ def find_symptom(report: Report, package: str, modules: Sequence[str] = ()) -> S
         failure = None if not is_assertion(failure) else failure
     found = _values(report, sentences, failure, evidence.kind)
     category, messages = _messages(report, sentences, evidence.kind, failure)
+    complaint = complaint_of(report, sentences) if evidence.kind in _TOLD_BY_MESSAGE else Complaint()
+    native, told_signal = native_crash(report) if evidence.kind is SymptomKind.CRASH else (None, "")
     symptom = Symptom(
         kind=evidence.kind,
         failure=failure,
         actual=tuple(found.actual),
         expected=tuple(found.expected),
         expected_exception=expected,
-        messages=messages,
+        messages=messages or complaint.unwanted,
+        missing_messages=complaint.missing,
+        repeated=complaint.twice,
+        level=complaint.level,
         warning=category,
-        signal=_signal(report, evidence.kind),
+        signal=signal_of(report, told_signal) if evidence.kind is SymptomKind.CRASH else "",
+        native=native,
         exit_status=_exit_status(report, sentences),
         good_versions=good_versions(report, package),
         suspects=suspects_of(report, sentences, names, failure),
@@ -137,19 +136,7 @@ def _messages(
     if kind is SymptomKind.EXIT:
         error = command_error(report)
         return "", (Value(text=error.text, quote=error.text, line=error.line),) if error else ()
-    if kind is SymptomKind.LOG:
-        lines = [s for s in output_lines(report) if looks_logged(s.text)][:10]
-        return "", tuple(Value(text=s.text, quote=s.text, line=s.line) for s in lines)
     return "", ()
-
-
-def _signal(report: Report, kind: SymptomKind) -> str:
-    if kind is not SymptomKind.CRASH:
-        return ""
-    text = "\n".join((report.title, report.body, *(a.text[:100_000] for a in report.attachments)))
-    if re.search(r"SIGSEGV|seg\w{0,12}[ -]?fault|access violation", text, re.IGNORECASE):
-        return "SIGSEGV"
-    return next((name for pattern, name in _SIGNALS if pattern.search(text)), "SIGSEGV")
 
 
 def _exit_status(report: Report, sentences: Sequence[Sentence]) -> int | None:

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Sequence
 
 from rebug.judge import gate, traces
+from rebug.judge.crash import crash
 from rebug.judge.exhibit import NOTHING, TOLERANCE, Evidence, Exhibit, fails
 from rebug.judge.leak import leak
 from rebug.judge.messages import message_distance, normal, seen_in
@@ -217,17 +218,6 @@ def hang(exhibit: Exhibit) -> Evidence:
     reasons = () if watchdog else ("it hangs, but the script has no time limit of its own",)
     distance = trace if wanted else 0.2
     return Evidence(shown=True, failing=watchdog, distance=distance, parts={"trace": round(trace, 3)}, reasons=reasons)
-
-
-def crash(exhibit: Exhibit) -> Evidence:
-    """Killed by the reported signal (or reported to be by a script that watches a child)."""
-    wanted = exhibit.symptom.signal or "SIGSEGV"
-    if exhibit.observation.ended is Ended.SIGNALLED and exhibit.observation.signal == wanted:
-        return Evidence(shown=True, failing=True, distance=0.1, parts={"signal": 0.0})
-    number = {"SIGSEGV": 139, "SIGABRT": 134, "SIGBUS": 135, "SIGFPE": 136, "SIGILL": 132}.get(wanted)
-    if number is not None and exhibit.observation.exit in {number, 128 - number}:
-        return Evidence(shown=True, failing=True, distance=0.2, parts={"signal": 0.0})
-    return NOTHING
 
 
 BY_KIND = {

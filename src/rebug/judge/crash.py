@@ -1,0 +1,181 @@
+"""What a run shows of a native crash: killed by the reported signal, and in a call into the subject. Pure.
+
+A signal alone proves nothing, since a script can kill itself in many ways. So the script must hold none of these ways,
+and where the interpreter said on which line it was (faulthandler), that line must be the subject's, or one of the
+script's that uses the subject. A run that a limit of the sandbox ended is not SIGNALLED and never gets here.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from rebug.judge import gate, traces
+from rebug.judge.exhibit import NOTHING, Evidence, Exhibit
+from rebug.model import Ended, Failure, Symptom
+
+FATAL = {"SIGSEGV": 11, "SIGABRT": 6, "SIGBUS": 7, "SIGILL": 4, "SIGFPE": 8, "SIGTRAP": 5}
+"""Signals by which the system or the C library ends a faulty program, with their numbers on Linux."""
+
+_ALIKE = ({"SIGSEGV", "SIGBUS"}, {"SIGILL", "SIGTRAP", "SIGABRT"})
+"""Which of them a fault ends in depends on the platform: mapped files, how a compiler renders `abort`."""
+
+_KILLING_MODULES = {"ctypes", "cffi", "_ctypes", "_testcapi", "_testinternalcapi", "_testlimitedcapi"}
+_KILLING_CALLS = {
+    "os": {"kill", "killpg", "abort", "_exit"},
+    "signal": {"raise_signal", "pthread_kill", "alarm", "setitimer", "pidfd_send_signal"},
+    "faulthandler": {"_sigsegv", "_sigabrt", "_sigfpe", "_read_null", "_stack_overflow", "_fatal_error_c_thread"},
+    "resource": {"setrlimit", "prlimit"},
+    "threading": {"stack_size"},
+    "types": {"CodeType"},
+    "sys": {"setrecursionlimit"},
+}
+_KILL_COMMAND = re.compile(r"\bkill\b.{0,20}-(?:\d{1,2}|(?:SIG)?(?:SEGV|ABRT|BUS|ILL|FPE|TRAP))\b")
+_NO_MEMORY = re.compile(
+    r"memory allocation of \d+ bytes failed|std::bad_alloc|out of memory|cannot allocate memory", re.IGNORECASE
+)
+_OTHER_PLACE = 0.35
+_UNKNOWN_PLACE = 0.15
+
+
+def crash(exhibit: Exhibit) -> Evidence:
+    """Killed by the reported signal in the subject, or told to be by a script that watches a child process."""
+    signal = signal_seen(exhibit)
+    if not signal or why_not(exhibit):
+        return NOTHING
+    kind = _signal_distance(exhibit.symptom, signal, exhibit.observation.stderr)
+    failure = dump(exhibit)
+    place, doubt = _place(exhibit, failure)
+    reasons = [doubt] if doubt else []
+    if kind >= 1:
+        reasons.append(f"it is killed by {signal}, the report has {exhibit.symptom.signal}")
+    return Evidence(
+        shown=True,
+        failing=True,
+        distance=min(1.0, max(0.5 * kind, place) + 0.1 * min(kind, place)),
+        parts={"signal": round(kind, 3), "place": round(place, 3)},
+        reasons=tuple(reasons),
+    )
+
+
+def signal_seen(exhibit: Exhibit) -> str:
+    """The fatal signal of a run: the script's own end, or that of a child whose status it passed on; "" for none."""
+    observation = exhibit.observation
+    if observation.ended is Ended.SIGNALLED:
+        return observation.signal if observation.signal in FATAL else ""
+    if observation.ended is not Ended.EXITED or not _watches(exhibit.tree):
+        return ""
+    statuses = {128 + number: name for name, number in FATAL.items()} | {256 - n: name for name, n in FATAL.items()}
+    return statuses.get(observation.exit or 0, "")
+
+
+def _watches(tree: ast.Module) -> bool:
+    """Whether a script starts processes, and ends with no fatal status that it makes up itself."""
+    made_up = {sign for number in FATAL.values() for sign in (128 + number, 256 - number, number)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in {"sys.exit", "exit", "SystemExit", "quit"}:
+            constants = {leaf.value for leaf in ast.walk(node) if isinstance(leaf, ast.Constant)}
+            if constants & made_up:
+                return False
+    return bool(_imported(tree) & {"subprocess", "multiprocessing", "concurrent", "asyncio", "os"})
+
+
+def _imported(tree: ast.Module) -> set[str]:
+    found = {a.name.partition(".")[0] for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
+    return found | {(n.module or "").partition(".")[0] for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}
+
+
+def why_not(exhibit: Exhibit) -> str:
+    """Why a fatal signal says nothing of the subject; "" when it may."""
+    if not gate.uses_subject(exhibit.tree, exhibit.modules):
+        return "the script does not use the software under test"
+    words = exhibit.told
+    if _NO_MEMORY.search(exhibit.observation.stderr[-20_000:]) and not _NO_MEMORY.search(words):
+        return "it ran out of memory"
+    for way in _ways_to_die(exhibit.tree):
+        if not (exhibit.own and way in words):  # what the reporter's own program does is part of the report
+            return f"the script can kill itself: {way}"
+    return ""
+
+
+def _ways_to_die(tree: ast.Module) -> list[str]:
+    """Names and texts in a script by which it may end itself with a signal."""
+    found = sorted(_imported(tree) & _KILLING_MODULES)
+    names = set().union(*_KILLING_CALLS.values())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            owner = ast.unparse(node.value).rpartition(".")[2]
+            if node.attr in _KILLING_CALLS.get(owner, ()) or (node.attr.startswith("_") and node.attr in names):
+                found.append(node.attr)
+        elif isinstance(node, ast.ImportFrom):
+            found += [a.name for a in node.names if a.name in _KILLING_CALLS.get(node.module or "", ())]
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) < 2000:
+            text = node.value
+            if text in names - {"alarm", "kill", "abort"} or _KILL_COMMAND.search(text) or text in _KILLING_MODULES:
+                found.append(text)
+    return found
+
+
+# ---------------------------------------------------------------------------------------------------------------- parts
+
+
+def _signal_distance(symptom: Symptom, signal: str, stderr: str) -> float:
+    """0 for the reported signal, 0.2 for one that the same fault may end in, 1 for another."""
+    native = symptom.native
+    if native is not None and native.message and native.message.lower() in stderr.lower():
+        return 0.0
+    if signal == symptom.signal:
+        return 0.0
+    if native is not None and native.corruption:
+        return 0.2
+    return 0.2 if any(signal in group and symptom.signal in group for group in _ALIKE) else 1.0
+
+
+def dump(exhibit: Exhibit) -> Failure | None:
+    """The stack that faulthandler wrote when the signal came: in the harness's record or on stderr."""
+    return next((one for one in exhibit.observation.failures if not one.type and one.frames), None)
+
+
+def _place(exhibit: Exhibit, failure: Failure | None) -> tuple[float, str]:
+    """(distance of where it died from where the report says, the doubt in words)."""
+    wanted = traces.subject_frames(exhibit.symptom.failure, exhibit.modules)
+    if failure is None:
+        told = exhibit.observation.stderr
+        if "Fatal Python error" in told and "<no Python frame>" not in told and not _corrupt(exhibit):
+            return _OTHER_PLACE, "the interpreter does not say in which call it died"
+        return (_UNKNOWN_PLACE, "") if not wanted else (2 * _UNKNOWN_PLACE, "where it died is not known")
+    if not gate.touches_subject(failure, exhibit.tree, exhibit.modules) and not _calls_subject(exhibit, failure):
+        if _corrupt(exhibit):  # a broken heap shows at the next use of it, wherever that is
+            return _UNKNOWN_PLACE, ""
+        return _OTHER_PLACE, "it dies in a line that does not use the software under test"
+    got = traces.subject_frames(failure, exhibit.modules)
+    if wanted and got:
+        trace = traces.trace_distance(wanted, got)
+        return 0.3 * trace, "it dies in another call than reported" if trace == 1 else ""
+    if exhibit.own or _names_a_suspect(exhibit):
+        return 0.0, ""
+    return 0.3, "nothing that the report names takes part in it"
+
+
+def _calls_subject(exhibit: Exhibit, failure: Failure) -> bool:
+    """Whether a line of the script further out on the stack uses the subject, which then called back."""
+    whole = Failure(type="", frames=failure.frames)
+    while whole.frames:
+        if gate.in_script(whole.frames[-1]) and gate.touches_subject(whole, exhibit.tree, exhibit.modules):
+            return True
+        whole = Failure(type="", frames=whole.frames[:-1])
+    return False
+
+
+def _corrupt(exhibit: Exhibit) -> bool:
+    native = exhibit.symptom.native
+    return native is not None and native.corruption
+
+
+def _names_a_suspect(exhibit: Exhibit) -> bool:
+    """Whether the script uses any of what the report names; true when it names nothing."""
+    suspects = {name.rpartition(".")[2].rstrip("()") for name in exhibit.symptom.suspects}
+    used = {leaf.id for leaf in ast.walk(exhibit.tree) if isinstance(leaf, ast.Name)}
+    used |= {leaf.attr for leaf in ast.walk(exhibit.tree) if isinstance(leaf, ast.Attribute)}
+    used |= {leaf.arg or "" for leaf in ast.walk(exhibit.tree) if isinstance(leaf, ast.keyword)}
+    return not suspects or bool(suspects & used)
