@@ -162,6 +162,15 @@ class NativeCrash:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Strain:
+    """Slowness while something else is done: what is done meanwhile, in the report's words, and what gets slow."""
+
+    meanwhile: str
+    metric: Literal["step", "api", ""] = ""  # the work itself, or answers to others; "" when the report does not say
+    ratio: float = 0.0  # how much slower the report says it gets, 0 when it does not say
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Symptom:
     """The observable the report claims, in checkable form. Fields that do not apply stay empty."""
 
@@ -183,6 +192,7 @@ class Symptom:
     quote: str = ""  # the sentence or line the kind was taken from
     line: int = 0
     missing: tuple[str, ...] = ()  # questions to the reporter, most useful first
+    strain: Strain | None = None  # slowness under load
 
 
 # -------------------------------------------------------------------------------------------------------------- subject

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from rebug.intake.comments import Found
 from rebug.intake.failures import expected_exception, relevant_failure
+from rebug.intake.interaction import is_slowness, strain_of
 from rebug.intake.kinds import (
     EXIT,
     WARNING_LINE,
@@ -44,6 +45,9 @@ def find_symptom(report: Report, package: str, modules: Sequence[str] = ()) -> S
     if evidence.kind is SymptomKind.UNKNOWN and expected:
         evidence = replace(evidence, kind=SymptomKind.WRONG_OUTPUT)
     failure = reported.failure if reported else None
+    strain = strain_of(sentences)
+    if is_slowness(evidence.kind, strain, failure):
+        evidence = replace(evidence, kind=SymptomKind.SLOW)
     if (
         evidence.kind in (SymptomKind.WRONG_OUTPUT, SymptomKind.SLOW, SymptomKind.LEAK)
         and failure
@@ -72,6 +76,7 @@ def find_symptom(report: Report, package: str, modules: Sequence[str] = ()) -> S
         suspects=suspects_of(report, sentences, names, failure),
         quote=evidence.quote[:600],
         line=evidence.line,
+        strain=strain if evidence.kind in (SymptomKind.SLOW, SymptomKind.HANG) else None,
     )
     return replace(symptom, missing=missing_of(report, symptom, package))
 
