@@ -44,16 +44,21 @@ class Author:
     _cents: dict[str, float] = field(default_factory=dict, init=False)
 
     def propose(self, situation: Situation) -> Iterable[Candidate]:
-        """Makes this round's calls. A call that a cap or the provider refuses is said and left out."""
-        tasks = self._tasks(situation)
-        replies = self.run.complete_all([self._request(task) for task in tasks])
-        again: list[Task] = []
-        for task, reply in zip(tasks, replies, strict=True):
-            self._count(task, reply)
-            candidates = list(self._read(task, reply, situation))
-            yield from candidates
-            if not candidates and isinstance(reply, Reply):
-                again.append(task)
+        """Makes this round's calls. A call that a cap or the provider refuses is said and left out.
+
+        Where a provider takes one call at a time, what each brought can be run before the next is made.
+        """
+        tasks, again = self._tasks(situation), list[Task]()
+        width = 1 if self.run.model.traits.concurrency == 1 else max(1, len(tasks))
+        for start in range(0, len(tasks), width):
+            chunk = tasks[start : start + width]
+            replies = self.run.complete_all([self._request(task) for task in chunk])
+            for task, reply in zip(chunk, replies, strict=True):
+                self._count(task, reply)
+                candidates = list(self._read(task, reply, situation))
+                yield from candidates
+                if not candidates and isinstance(reply, Reply):
+                    again.append(task)
         yield from self._once_more(again, situation)
 
     # ------------------------------------------------------------------------------------------------------- the tasks
