@@ -10,8 +10,8 @@ from rebug.model import BlockKind, Report
 
 _THINGS = (
     r"(?:memory|RAM|RSS|heap|objects?|instances?|(?:file )?(?:descriptors?|handles?)|fds?|sockets?|connections?"
-    r"|threads?|(?:asyncio )?tasks?|coroutines?|(?:child )?process(?:es)?|zombies?|references?|callbacks?|listeners?|timers?"
-    r"|temp(?:orary)? (?:files?|director(?:y|ies)))"
+    r"|threads?|(?:asyncio )?tasks?|coroutines?|(?:child )?process(?:es)?|zombies?|references?|callbacks?|listeners?"
+    r"|timers?|temp(?:orary)? (?:files?|director(?:y|ies)))"
 )
 _GROWS = r"(?:grow(?:s|ing|n)?|increas(?:e|es|ing)|ris(?:e|es|ing)|climb(?:s|ing)?|goes up|go up|swells?|explodes?)"
 WORDS = re.compile(
@@ -62,7 +62,7 @@ _RESOURCES = {
         re.IGNORECASE,
     ),
     "threads": re.compile(r"\bthreads?\b|\bactive_count\b", re.IGNORECASE),
-    "tasks": re.compile(r"\btasks?\b|\bcoroutines?\b|\ball_tasks\b", re.IGNORECASE),
+    "tasks": re.compile(r"\btasks?\b|\ball_tasks\b", re.IGNORECASE),
     "processes": re.compile(r"\b(?:child|worker|sub)?-?process(?:es)\b|\bzombies?\b|\bsubprocess\b", re.IGNORECASE),
     "cycles": re.compile(r"\b(?:reference|ref|circular) (?:cycles?|references?)\b", re.IGNORECASE),
     "unclosed": re.compile(r"\bunclosed\b|\bResourceWarning\b|\b(?:never|not) closed\b", re.IGNORECASE),

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import re
-
 from rebug.instruments import Reading, genuine, readings
+from rebug.intake.leaks import resources
 from rebug.judge import acts
 from rebug.judge.exhibit import NOTHING, Evidence, Exhibit, fails, said
 from rebug.model import Basis
 
-_RESOURCES = {
-    "descriptors": r"\b(?:descriptor|handle|fd|socket|connection|pipe)s?\b|\btoo many open files\b|\bunclosed\b",
-    "threads": r"\bthreads?\b",
-    "tasks": r"\btasks?\b|\bcoroutines?\b",
-    "processes": r"\b(?:process(?:es)?|zombies?)\b",
-    "memory": r"\b(?:memory|mem|RSS|RAM|OOM|heap|garbage|[MG]i?B|objects?)\b|\bref(?:erence)? ?count",
-}
+_SAME = {"objects": "memory", "unclosed": "descriptors"}
+"""What a reading may stand for in words: objects that are kept are memory, what is not closed holds a descriptor."""
 
-
-def resources_named(text: str) -> set[str]:
-    """The resources that a text says something of."""
-    return {name for name, pattern in _RESOURCES.items() if re.search(pattern, text, re.IGNORECASE)}
+_OPENED = {"descriptors", "threads", "processes", "tasks", "unclosed"}
+"""Resources that go on existing until somebody ends them."""
 
 
 def leak(exhibit: Exhibit) -> Evidence:
@@ -32,7 +24,11 @@ def leak(exhibit: Exhibit) -> Evidence:
         return NOTHING
     if not acts.calls_subject(act, exhibit.tree, exhibit.modules):
         return NOTHING
-    kept = acts.keeps(act, exhibit.tree, exhibit.modules)
+    kept = acts.keeps(act, exhibit.tree)
+    if not kept and not exhibit.own and not acts.stands_in(act, exhibit.told):
+        kept = acts.fills(act, exhibit.tree)
+        if not kept and found[0].figures.get("resource", "") in _OPENED:
+            kept = acts.leaves_open(act, exhibit.tree)
     if kept:
         return Evidence(shown=True, failing=False, distance=1.0, reasons=(kept,))
     resource, place = _resource_distance(found[0], exhibit), _place_distance(act, exhibit)
@@ -51,15 +47,22 @@ def leak(exhibit: Exhibit) -> Evidence:
 
 
 def _resource_distance(reading: Reading, exhibit: Exhibit) -> float:
-    """Memory goes with whatever else is kept, so that a report of memory is met by any resource; not the reverse."""
+    """Memory goes with whatever else is kept, so that a report of memory is met by any resource; not the reverse.
+
+    Reference cycles and what dies unclosed are found in sound programs, so they count only where they are named.
+    """
     title, _, rest = exhibit.told.partition("\n")
-    named = resources_named(title) - {"memory"} or resources_named(title) or resources_named(rest)
+    named = resources([title]) or resources([rest])
     resource = reading.figures.get("resource", "")
-    return 0.0 if not named or resource in named or named == {"memory"} else 0.6
+    if resource in {"cycles", "unclosed"}:
+        return 0.0 if resource in resources([exhibit.told]) else 0.6
+    if not named or resource in named or _SAME.get(resource) in named:
+        return 0.0
+    return 0.0 if named <= {"memory", "cycles", "unclosed"} else 0.6
 
 
 def _place_distance(act: acts.Function, exhibit: Exhibit) -> float:
-    if exhibit.own:
+    if exhibit.own or acts.stands_in(act, exhibit.told):
         return 0.0
     wanted = {name.rpartition(".")[2] for name in exhibit.symptom.suspects}
     told = acts.names_told(act, exhibit.told)
