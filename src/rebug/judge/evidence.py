@@ -13,6 +13,7 @@ from rebug.judge import gate, traces
 from rebug.judge.crash import crash
 from rebug.judge.exhibit import NOTHING, TOLERANCE, Evidence, Exhibit, fails
 from rebug.judge.leak import leak
+from rebug.judge.log import exit_status, log, warning
 from rebug.judge.messages import message_distance, normal, seen_in
 from rebug.judge.provenance import telling_value
 from rebug.model import Basis, Candidate, Ended, Failure, Frame, Observation, SymptomKind, Value
@@ -146,56 +147,6 @@ def _asserted_value(exhibit: Exhibit, failure: Failure | None) -> Evidence:
 
 def _tells(value: Value, text: str) -> bool:
     return bool(value.text) and (seen_in(value.text, text) or normal(value.text) in normal(text))
-
-
-def warning(exhibit: Exhibit) -> Evidence:
-    """A warning of the reported category and text, or the failure of a script that asserts its absence."""
-    texts = [value.text for value in exhibit.symptom.messages] or [
-        exhibit.symptom.failure.message if exhibit.symptom.failure else ""
-    ]
-    seen = [(w.category.rpartition(".")[2], w.message) for w in exhibit.observation.warnings]
-    seen += [(failure.name, failure.message) for failure in exhibit.observation.failures]
-    wanted = exhibit.symptom.warning.rpartition(".")[2]
-    distances = [
-        min(message_distance(text, message) for text in texts)
-        for category, message in seen
-        if not wanted or category == wanted
-    ]
-    return _told(min(distances, default=None), exhibit.candidate, exhibit.observation, "warning")
-
-
-def log(exhibit: Exhibit) -> Evidence:
-    """A log line of the reported template."""
-    lines = [entry.message for entry in exhibit.observation.logs]
-    lines += (exhibit.observation.stdout + "\n" + exhibit.observation.stderr).splitlines()[:2000]
-    texts = [value.text for value in (*exhibit.symptom.messages, *exhibit.symptom.actual) if value.exact]
-    whole = "\n".join(lines)
-    if any(seen_in(text, whole) for text in texts):
-        return _told(0.0, exhibit.candidate, exhibit.observation, "log line")
-    distances = [message_distance(text, line) for text in texts[:5] for line in lines[:400] if line.strip()]
-    best = min(distances, default=None)
-    return _told(best if best is not None and best < 0.4 else None, exhibit.candidate, exhibit.observation, "log line")
-
-
-def _told(distance: float | None, candidate: Candidate, observation: Observation, what: str) -> Evidence:
-    if distance is None:
-        return NOTHING
-    failing = fails(observation) and candidate.basis is not Basis.NONE
-    reasons = () if failing else (f"the {what} shows, but the script exits 0",)
-    return Evidence(
-        shown=True, failing=failing, distance=distance, parts={"message": round(distance, 3)}, reasons=reasons
-    )
-
-
-def exit_status(exhibit: Exhibit) -> Evidence:
-    """A command of the subject that ends with the wrong status; the script reports it by its own failure."""
-    if not fails(exhibit.observation) or exhibit.candidate.basis is Basis.NONE:
-        return NOTHING
-    told = any(
-        _tells(value, exhibit.observation.stdout + exhibit.observation.stderr)
-        for value in exhibit.symptom.actual + exhibit.symptom.messages
-    )
-    return Evidence(shown=True, failing=True, distance=0.1 if told else 0.4, parts={"message": 0.0 if told else 1.0})
 
 
 def hang(exhibit: Exhibit) -> Evidence:

@@ -10,6 +10,7 @@ from rebug.propose.data_probe import DataProbe
 from rebug.propose.entry_points import EntryPoints
 from rebug.propose.environment import EnvironmentVariations
 from rebug.propose.flip import Flip
+from rebug.propose.from_log import FromLog
 from rebug.propose.mutate import Mutate
 from rebug.propose.neighbour_tests import NeighbourTests
 from rebug.propose.regression import Regression
@@ -30,6 +31,7 @@ __all__ = [
     "EntryPoints",
     "EnvironmentVariations",
     "Flip",
+    "FromLog",
     "Mutate",
     "NeighbourTests",
     "Regression",
@@ -49,6 +51,7 @@ def free_proposers() -> list[Proposer]:
         Repetition(),
         Snippet(),
         Shell(),
+        FromLog(),
         CallerSubclass(),
         Threads(),
         EntryPoints(),
