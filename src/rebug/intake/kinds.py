@@ -10,7 +10,6 @@ from rebug.intake import leaks
 from rebug.intake.classify import does_something, parse_python
 from rebug.intake.failures import Reported
 from rebug.intake.logs import complaint_of
-from rebug.intake.logs import complaint_of
 from rebug.intake.prose import Sentence
 from rebug.intake.values import values_of
 from rebug.model import BlockKind, Failure, Report, SymptomKind
@@ -255,8 +254,6 @@ def _by_claim(report: Report, sentences: Sequence[Sentence]) -> Evidence:
     if error:
         return Evidence(SymptomKind.EXIT, error.text, error.line)
     found = values_of(report, sentences, None)
-    if complaint.level in {"WARNING", "ERROR", "CRITICAL"} and not any(value.exact for value in found.expected):
-        return Evidence(SymptomKind.LOG, complaint.unwanted[0].quote, complaint.unwanted[0].line)
     if complaint.level in {"WARNING", "ERROR", "CRITICAL"} and not any(value.exact for value in found.expected):
         return Evidence(SymptomKind.LOG, complaint.unwanted[0].quote, complaint.unwanted[0].line)
     for value in (*found.expected, *found.actual):

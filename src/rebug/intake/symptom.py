@@ -31,8 +31,6 @@ from rebug.model import BlockKind, Failure, Report, Symptom, SymptomKind, Value
 
 _TOLD_BY_MESSAGE = (SymptomKind.LOG, SymptomKind.WARNING)
 
-_TOLD_BY_MESSAGE = (SymptomKind.LOG, SymptomKind.WARNING)
-
 
 def find_symptom(report: Report, package: str, modules: Sequence[str] = ()) -> Symptom:
     """The symptom that `report` claims of the distribution `package`, whose import names are `modules`.
@@ -58,7 +56,6 @@ def find_symptom(report: Report, package: str, modules: Sequence[str] = ()) -> S
         failure = None if not is_assertion(failure) else failure
     found = _values(report, sentences, failure, evidence.kind)
     category, messages = _messages(report, sentences, evidence.kind, failure)
-    complaint = complaint_of(report, sentences) if evidence.kind in _TOLD_BY_MESSAGE else Complaint()
     complaint = complaint_of(report, sentences) if evidence.kind in _TOLD_BY_MESSAGE else Complaint()
     native, told_signal = native_crash(report) if evidence.kind is SymptomKind.CRASH else (None, "")
     symptom = Symptom(
