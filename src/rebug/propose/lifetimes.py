@@ -31,8 +31,8 @@ def named(workshop: Workshop) -> list[Symbol]:
     told = set(re.findall(r"\w+", workshop.situation.report.title + " " + workshop.situation.report.body[:50_000]))
     alike = [module for module in index.modules if module in told]  # a class may be called as its module is
     names = dict.fromkeys([*workshop.situation.symptom.suspects, *alike, *workshop.known.names][:30])
-    found = [s for name in names for s in index.find(name)[:2] if s.kind in {"function", "class", "method"}]
-    return [s for s in dict.fromkeys(found) if s.public]
+    found = [[s for s in index.find(name) if s.kind != "module" and s.public][:2] for name in names]
+    return list(dict.fromkeys(symbol for some in found for symbol in some))
 
 
 def lifetimes(workshop: Workshop) -> Iterator[tuple[str, str]]:
@@ -116,7 +116,7 @@ def vary(script: str) -> str:
         '    """Ever new texts like the pattern: other numbers in it, else a number after it."""',
         "    count = len(re.findall(r'\\d+', pattern))",
         "    for number in itertools.count():",
-        "        digits = [str(number // 29**n % (29 if n < count - 1 else 10**9)) for n in range(count)]",
+        "        digits = [str(number // 7**n % (7 if n < count - 1 else 10**9) + 1) for n in range(count)]",
         "        yield re.sub(r'\\d+', lambda _: digits.pop(), pattern) if count else pattern + str(number)",
         "",
         "",

@@ -41,7 +41,7 @@ def _shortest(modules: Mapping[str, Scanned]) -> dict[str, str]:
         for name, target in _exposed(module, modules, _DEEPEST).items():
             definition = _follow(target, modules)
             path = f"{module.module}.{name}"
-            if definition not in best or _rank(path) < _rank(best[definition]):
+            if definition not in best or _better(path, best[definition], definition):
                 best[definition] = path
     return best
 
@@ -85,6 +85,13 @@ def _through_stars(module: Scanned, name: str, modules: Mapping[str, Scanned]) -
 
 def _is_private(part: str) -> bool:
     return part.startswith("_") and not (part.startswith("__") and part.endswith("__"))
+
+
+def _better(path: str, other: str, definition: str) -> bool:
+    """Whether a path is the better one: among those of one depth a definition's own name goes before an alias."""
+    own = definition.rpartition(".")[2]
+    first, second = ((*_rank(one)[:2], one.rpartition(".")[2] != own, _rank(one)) for one in (path, other))
+    return first < second
 
 
 def _rank(path: str) -> tuple[int, int, int, str]:

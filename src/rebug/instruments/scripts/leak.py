@@ -133,12 +133,15 @@ async def leak_async(act, resource="", seconds=6.0, loop=True):
                 _report(name, _growth(series, name, least) / calls, 4 * calls)
         if resource in floors:
             return None
-    calls, held = 4, _resident()
-    while calls < 80000 and await _repeat(act, calls) < seconds / 20 and _resident() < held + 6000000:
+    calls, took, held = 2, 0.0, _resident()
+    while calls < 80000 and took < seconds / 20 and _resident() < held + 6000000:
         calls, held = 2 * calls, _resident()
+        took = await _repeat(act, calls)
+    if _resident() < held + 6000000:  # slow calls: as many as time allows, since few may still be filling a cache
+        calls = max(calls, min(500, int(calls * seconds / 6 / took)))
     idle = await _batches(_idle, calls, 3, loop, {"memory": 1})
     noise = max(0, idle[-1]["memory"] - idle[0]["memory"])
-    few = max(64, 0.9 * calls)  # what this function itself keeps is less
+    few = max(64, 0.7 * calls)  # what this function itself keeps is less
     floors = {"memory": max(64 * 1024, 12 * calls, 2 * noise), "objects": few, "blocks": few}
     await _repeat(act, calls)  # still fills pools
     series = await _batches(act, calls, 6, loop, floors)
@@ -146,7 +149,7 @@ async def leak_async(act, resource="", seconds=6.0, loop=True):
     if len(series) < 6 or not (memory or objects or blocks):
         return None
     if 7 * calls < 300 and memory < 65536 * calls:
-        sys.exit(125)  # so few calls may still be filling a cache
+        sys.exit(125)
     if objects and resource in ("", "objects"):
         _report("objects", objects / calls, 5 * calls)
     return _report("memory", max(memory, 32 * blocks) / calls, 5 * calls)
