@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from rebug.intake.prose import Sentence, plain
@@ -76,3 +76,32 @@ def _ratio(text: str) -> float:
 def _seconds(unit: str) -> float:
     unit = unit.lower()
     return 0.001 if unit == "ms" or unit.startswith("milli") else 60.0 if unit.startswith("min") else 1.0
+
+
+_KIN = tuple(
+    frozenset(words.split())
+    for words in (
+        "type typing text write writing input edit editing draft key keyboard keystroke prompt suggest autocomplete",
+        "upload file image attach attachment import drop",
+        "preview thumbnail image frame picture",
+        "job task run running generate generation generating render prompt queue submit work process execute node",
+        "search filter query find scroll list browse",
+        "client connect browser tab websocket subscribe open user message",
+        "save store export download write",
+        "click button select cancel press",
+    )
+)
+"""Words that people and programmers use for one and the same thing."""
+
+
+def kinship(words: Iterable[str], text: str) -> float:
+    """How much a program's words have to do with a phrase: 1 for a word said in it (by its first five letters), a
+    half for one of the same family."""
+    said = {word.lower() for word in re.findall(r"[A-Za-z]{3,30}", text[:2000])}
+    beginnings = {word[:5] for word in said}
+    families = [family for family in _KIN if family & said]
+    return sum(
+        1.0 if word[:5] in beginnings else 0.5 if any(word in family for family in families) else 0.0
+        for word in {word.lower() for word in words}
+        if len(word) > 2
+    )
