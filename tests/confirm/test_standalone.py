@@ -110,6 +110,15 @@ def test_an_expected_exception_is_the_absence_of_the_bug(tmp_path: Path) -> None
     assert run(script, BUGGY, tmp_path).returncode == 1
 
 
+def test_an_expected_exception_counts_inside_a_group_too(tmp_path: Path) -> None:
+    symptom = Symptom(kind=SymptomKind.WRONG_OUTPUT, expected_exception="box.WouldBlock")
+    script = made(trial("from box import x\n\nassert x() == 4, 'expected 4, got 3'\n", Basis.REPORT), symptom)
+    kinds = "class WouldBlock(Exception): pass\nclass Other(Exception): pass\n"
+    body = "def x():\n    raise ExceptionGroup('all', [ExceptionGroup('some', [{}('taken')])])\n"
+    assert run(script, kinds + body.format("WouldBlock"), tmp_path).returncode == 0
+    assert run(script, kinds + body.format("Other"), tmp_path).returncode == 125
+
+
 @pytest.mark.parametrize(("subject", "status"), [("x = 3", 1), ("x = 4", 0), ("", 125)])
 def test_an_asserting_script_fails_by_its_assertion_only(subject: str, status: int, tmp_path: Path) -> None:
     script = "from box import x\n\nassert x == 4, f'expected 4, got {x}'\n"

@@ -276,6 +276,11 @@ CLAIMS = {
         raises="BadIssuer",
         good=("2.9.0",),
     ),
+    "an expected exception of any name": Claim(
+        text="# lets two in\n\nIt prints `2 of 1`. I'd expect `pack.WouldBlock`, as the place is taken.\n",
+        kind="wrong_output",
+        raises="pack.WouldBlock",
+    ),
     # ---- little to go by
     "prose": Claim(text="# `.env` wins over the environment\n\nValues of the file are ignored.\n", kind="wrong_output"),
     "nothing": Claim(text="hello\n", kind="unknown"),

@@ -30,15 +30,27 @@ def guard(trial: Trial, symptom: Symptom, modules: Sequence[str], *, armed: bool
     if trial.observation.ended is Ended.SIGNALLED:
         return _told_by_signal(modules)
     if trial.candidate.basis is not Basis.NONE or failure is None or failure.where != "raised":
-        return _hook("kind is AssertionError", f"kind.__name__ == {right!r}" if right else "")
+        return _hook("kind is AssertionError", _named(right), _LEADS_TO if right else "")
     message = telling(failure)
     like = f"kind.__name__ == {failure.name!r}" + (f" and {message!r} in str(error)" if message else "")
     if right and right != failure.name:
-        return _hook(like, f"kind.__name__ == {right!r}")
+        return _hook(like, _named(right), _LEADS_TO)
     if not armed or not modules:
         return _hook(like, "")
     another = f"kind.__name__ != {failure.name!r} and " if message else ""  # not the same with other words
     return _hook(like, f"{another}_answered(error, trace)", _answered(modules))
+
+
+def _named(right: str) -> str:
+    return f"_leads_to(error, {right!r})" if right else ""
+
+
+_LEADS_TO = '''
+def _leads_to(error, name):
+    """Whether it is the exception of that name, or a group with it inside."""
+    return type(error).__name__ == name or any(_leads_to(one, name) for one in getattr(error, "exceptions", ()))
+
+'''
 
 
 def telling(failure: Failure) -> str:

@@ -44,6 +44,11 @@ _SHOULD_RAISE = re.compile(
     rf"|\bexpected(?: an?)?:?\s+`?(?P<d>{_TYPE})\b)",
     re.IGNORECASE,
 )
+_EXPECTED_NAME = re.compile(
+    r"\bexpect(?:ed)?(?: to (?:get|see))?(?: an?)? "
+    r"`(?P<type>(?:[a-z_]\w{0,40}\.){1,4}[A-Z][a-z]+[A-Z]\w{1,40})`(?![\w(])"
+)
+"""An exception need not be called an error: "I'd expect `package.WouldBlock`"."""
 _CONTRAST = re.compile(
     r"\b(?:instead of|rather than|and not|but not)(?: (?:in|an?|raising|the|with)){0,2} `(?P<type>[A-Z][a-z]\w+)`"
 )
@@ -90,6 +95,9 @@ def expected_exception(sentences: Sequence[Sentence]) -> str:
         found = _SHOULD_RAISE.search(text)
         if found:
             return next(group for group in (found["a"], found["b"], found["c"], found["d"]) if group)
+        named = _EXPECTED_NAME.search(sentence.text)
+        if named:
+            return named["type"]
         if re.match(r"expected", sentence.section, re.IGNORECASE):
             named = re.search(rf"\b(?:raise[sd]?|an?|throws?)\b `?(?P<type>{_TYPE})\b", text)
             if named and not re.search(r"\b(?:no|not|without|instead of|n't)\b", text):

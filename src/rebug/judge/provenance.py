@@ -15,7 +15,7 @@ from rebug.model import Candidate, Failure, Report, Trial
 _REPORTED = {"snippet", "shell"}
 """Proposers that take programs and commands from the report as they stand."""
 
-_KEEPING = _REPORTED | {"assertions", "sharpen", "regression", "stand-ins", "environment-variations", "from-log"}
+_KEEPING = _REPORTED | {"assertions", "sharpen", "regression", "stand-ins", "environment-variations", "from-log", "lacking"}
 """Proposers that leave their parent's inputs as they are."""
 
 
