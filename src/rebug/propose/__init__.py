@@ -11,7 +11,11 @@ from rebug.propose.entry_points import EntryPoints
 from rebug.propose.environment import EnvironmentVariations
 from rebug.propose.flip import Flip
 from rebug.propose.from_log import FromLog
+from rebug.propose.growth import Growth
+from rebug.propose.lacking import Lacking
+from rebug.propose.load import Load
 from rebug.propose.mutate import Mutate
+from rebug.propose.native import NativeProbe
 from rebug.propose.neighbour_tests import NeighbourTests
 from rebug.propose.regression import Regression
 from rebug.propose.repetition import Repetition
@@ -32,7 +36,11 @@ __all__ = [
     "EnvironmentVariations",
     "Flip",
     "FromLog",
+    "Growth",
+    "Lacking",
+    "Load",
     "Mutate",
+    "NativeProbe",
     "NeighbourTests",
     "Regression",
     "Repetition",
@@ -48,6 +56,8 @@ __all__ = [
 def free_proposers() -> list[Proposer]:
     """All proposers that need no language model, in the order in which they are asked."""
     return [
+        Growth(),
+        Load(),
         Repetition(),
         Snippet(),
         Shell(),
@@ -58,6 +68,7 @@ def free_proposers() -> list[Proposer]:
         NeighbourTests(),
         Mutate(),
         Crossover(),
+        Lacking(),
         StandIns(),
         Assertions(),
         Sharpen(),
@@ -66,4 +77,5 @@ def free_proposers() -> list[Proposer]:
         CrossCheck(),
         EnvironmentVariations(),
         DataProbe(),
+        NativeProbe(),
     ]
