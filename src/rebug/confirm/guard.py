@@ -101,8 +101,8 @@ def _no_exception_is_the_crash(kind, error, trace):
     sys.__excepthook__(kind, error, trace)
     while trace.tb_next:
         trace = trace.tb_next
-    inside = trace.tb_frame.f_globals.get("__name__", "").partition(".")[0] in ("__main__", {names})
-    unrelated = isinstance(error, (ImportError, OSError, NameError, MemoryError))
+    inside = trace.tb_frame.f_globals.get("__name__", "").partition(".")[0] in {names}
+    unrelated = isinstance(error, (ImportError, OSError, NameError))
     sys.exit(0 if {reached} and inside and not unrelated else 125)
 
 
@@ -113,5 +113,5 @@ sys.excepthook = _no_exception_is_the_crash
 def _told_by_signal(modules: Sequence[str]) -> str:
     """The hook of a script that a signal ends: no exception is the failure, and the subject's refusal, which compiled
     code raises without a frame of its own, is its absence."""
-    names = ", ".join(repr(name) for name in modules)
+    names = "(" + ", ".join(f'"{name}"' for name in ("__main__", *modules)) + ")"
     return _SIGNAL_HOOK.replace("{reached}", REACHED).replace("{names}", names)

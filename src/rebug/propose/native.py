@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from rebug.model import Candidate, Hypothesis, Role, Symptom, SymptomKind, Trial, Variation
+from rebug.model import Candidate, Hypothesis, Report, Role, Symptom, SymptomKind, Trial, Variation
 from rebug.ports import Situation
 from rebug.propose import native_cases, native_probe
 from rebug.propose.code import fingerprint, parse
@@ -30,8 +30,20 @@ _PAGES = "256"
 """Pages of the data in a program made of a hit. 1 MiB has a mapping of its own in nearly every process: glibc's
 threshold starts at 128 KiB and rises to the largest mapping freed so far; from 2 MiB on, the kernel may align it."""
 
+_RAW = re.compile(r"__new__|uninitiali[sz]ed|without (?:calling )?`?__init__", re.IGNORECASE)
+_QUOTED = re.compile(
+    r"(?:\b(?P<key>[A-Za-z_]\w{0,30})[=:] ?)"
+    r"(?P<value>b?'(?:[^'\\\n]|\\.){0,300}'|b?\"(?:[^\"\\\n]|\\.){0,300}\"|None|True|False|\[\]|\{\}|\(\)|-?\d{1,20}(?:\.\d{1,20})?)(?![\w.])"
+)
+"""A value that a log gives with its name."""
+
+_MOST_QUOTED = 10
 _CLAIMS = {
     "page": "Data whose memory ends just before a page that is not mapped makes this call read past its end.",
+    "deep": "Deeply nested data makes this call run out of stack.",
+    "wild": "This call does not survive a value that it should refuse.",
+    "reported": "This call does not survive the values that the report quotes.",
+    "life": "This call does not survive that its object has ended, or is changed, meanwhile.",
 }
 
 
@@ -54,8 +66,24 @@ class NativeProbe:
 
 def families(symptom: Symptom) -> tuple[str, ...]:
     """The families of inputs worth a probe, the likeliest first."""
-    address = symptom.native.address if symptom.native else ""
-    return ("page",) if address in ("page", "") else ()
+    native = symptom.native
+    address = native.address if native else ""
+    if address == "page":
+        return ("page", "reported")
+    if address == "stack":
+        return ("reported", "deep", "wild")
+    return (
+        ("reported", "wild", "life", "deep")
+        if address or (native and native.corruption)
+        else ("reported", "wild", "deep", "life", "page")
+    )
+
+
+def quoted_values(report: Report) -> list[tuple[str, str]]:
+    """(name, literal) of the values that the report's text and logs give with their names, the last ones first."""
+    texts = [report.body[:200_000], *(a.text[-200_000:] for a in report.attachments)]
+    found = [(m["key"], m["value"]) for text in texts for m in _QUOTED.finditer(text)]
+    return [pair for pair in dict.fromkeys(reversed(found)) if parse(pair[1]) is not None][:_MOST_QUOTED]
 
 
 def _probe(situation: Situation, family: str) -> Candidate:
@@ -65,6 +93,8 @@ def _probe(situation: Situation, family: str) -> Candidate:
         "modules": list(situation.index.modules),
         "names": names,
         "documents": [],
+        "quoted": quoted_values(situation.report),
+        "raw": bool(_RAW.search(situation.report.body[:50_000])),
         "seconds": SECONDS,
     }
     return Candidate(
@@ -159,12 +189,13 @@ def program(hit: Mapping[str, str], modules: Iterable[str]) -> str:
     if not imported or imported[1] not in set(modules) or len(hit["body"]) > 4000:
         return ""
     tree = parse(hit["body"])
-    known = {"data", "Exception", imported[1]} | {n.name for n in _functions(helper)}
+    known = _BUILTINS | {imported[1]} | {n.name for n in _functions(helper)}
     if tree is None or not all(_harmless(node, known) for node in ast.walk(tree)):
         return ""
     lines = [line for line in helper.splitlines() if line.startswith(("import ", "from "))]
-    rest = helper.partition("\n\n\n")[2].replace("MAPPED", _PAGES)
-    return "\n".join([*lines, *([""] if lines else []), hit["import"], "\n", rest, "", hit["body"], ""]).strip() + "\n"
+    rest = (helper.partition("\n\n\n")[2] if lines else helper).strip("\n").replace("MAPPED", _PAGES)
+    head = "\n".join([*lines, *([""] if lines else []), hit["import"]])
+    return f"{head}\n\n\n{rest}\n\n\n{hit['body']}\n" if rest else f"{head}\n\n{hit['body']}\n"
 
 
 def _functions(text: str) -> list[ast.FunctionDef | ast.ClassDef]:
@@ -177,6 +208,12 @@ _PLAIN = (
     *(ast.Try, ast.ExceptHandler, ast.Pass, ast.Assign, ast.UnaryOp, ast.BinOp, ast.operator, ast.unaryop),
     *(ast.expr_context, ast.Starred, ast.Subscript, ast.Slice),
 )
+
+
+_BUILTINS = {
+    *("data", "Exception", "bytearray", "memoryview", "float", "object", "type", "len", "iter", "range", "set", "repr"),
+    *("hash", "list", "dict", "tuple"),
+}
 
 
 def _harmless(node: ast.AST, known: set[str]) -> bool:

@@ -181,8 +181,8 @@ def methods(value: Any) -> list[str]:
     return [n for n in dir(type(value)) if not n.startswith("_") and callable(getattr(type(value), n, None))][:24]
 
 
-def targets(plan: dict[str, Any], until: float) -> list[dict[str, str]]:
-    """Calls with a hole for one value, and which kind of value they take."""
+def targets(plan: dict[str, Any], until: float) -> tuple[list[dict[str, str]], list[tuple[str, str]]]:
+    """(calls with a hole for one value, and which kind of value they take; all that can be called)."""
     items = [
         (line, text, pattern, kind) for line, text in named_callables(plan) for pattern in PATTERNS for kind in SAMPLES
     ]
@@ -204,7 +204,7 @@ def targets(plan: dict[str, Any], until: float) -> list[dict[str, str]]:
         if result is not None:
             line, text, pattern, kind = item
             found.append({"import": line, "call": text + "(" + pattern + ")", "kind": kind, "raises": result[0]})
-    return found
+    return found, makers + unique
 
 
 # ----------------------------------------------------------------------------------------------------------------- run
@@ -236,14 +236,21 @@ def main(plan: dict[str, Any]) -> None:
     """Search for `plan["seconds"]` seconds; each call that kills its process is told as it is found."""
     started = time.monotonic()
     until = started + plan["seconds"]
-    found = targets(plan, started + plan["seconds"] * 0.4)
+    found, offered = targets(plan, started + plan["seconds"] * 0.4)
     deaths: dict[str, int] = {}
     tried = 0
-    for cases in FAMILIES[plan["family"]](plan, found):  # type: ignore[name-defined]  # noqa: F821
+    for cases in FAMILIES[plan["family"]](plan, found, offered):  # type: ignore[name-defined]  # noqa: F821
         open_cases = [case for case in cases if deaths.get(case["target"], 0) < PER_TARGET]
         tried += len(open_cases)
         for case, _, died in survive(open_cases, attempt, until):
             if died and deaths.get(case["target"], 0) < PER_TARGET:
                 deaths[case["target"]] = deaths.get(case["target"], 0) + 1
                 tell({"signal": died, **case})
-    tell({"targets": len(found), "tried": tried, "seconds": round(time.monotonic() - started, 2)})
+    tell(
+        {
+            "targets": len(found),
+            "offered": len(offered),
+            "tried": tried,
+            "seconds": round(time.monotonic() - started, 2),
+        }
+    )
