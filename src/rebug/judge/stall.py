@@ -81,9 +81,9 @@ def _evidence(reading: Reading, parts: dict[str, float]) -> Evidence:
 
 def _outside(reading: Reading, modules: Sequence[str]) -> float:
     """1 where the place is not in the subject's code; places are paths below its root."""
-    place = reading.figures.get("place", "-").partition(":")[0].replace("\\", "/")
-    tops = {part.removesuffix(".py") for part in place.split("/")}
-    return 0.0 if tops & set(modules) else 1.0
+    places = [reading.figures.get("place", "-"), *reading.figures.get("via", "").split(">")]
+    files = [place.partition(":")[0].replace("\\", "/").split("/") for place in places]
+    return 0.0 if {part.removesuffix(".py") for file in files for part in file} & set(modules) else 1.0
 
 
 def _load_call(tree: ast.Module) -> ast.Call | None:
