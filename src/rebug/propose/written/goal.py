@@ -20,6 +20,12 @@ returns. After it, call `faulthandler.cancel_dump_traceback_later()`. Join every
     SymptomKind.CRASH: """\
 Make the very call into the package that kills the interpreter, in the script's own process, with inputs that bring it
 about; repeat it in a loop over sizes if it does not happen each time.""",
+    SymptomKind.LEAK: """\
+Define `def act():` with calls into the package that should give back all they take, and end with `leak(act)`: `leak` is
+there already, it repeats act() and fails if something is kept. Do not define, import or measure anything for it.""",
+    SymptomKind.SLOW: """\
+Define `def act(n):` with the slow call, its input growing in proportion to n (`"x," * n`), and end with `growth(act)`:
+`growth` is there already, it doubles n and fails if the time grows much faster. Measure nothing yourself.""",
     SymptomKind.WARNING: """\
 Collect warnings with `warnings.catch_warnings(record=True)` and `warnings.simplefilter("always")` around the call, and
 `assert` that the reported one is not among them (or is, if it is missing).""",

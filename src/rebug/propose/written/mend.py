@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import ast
 
+from rebug.instruments import inline
 from rebug.model import Basis, Candidate, Hypothesis, SymptomKind, Variation
 from rebug.ports import Situation
-from rebug.propose.code import parse, statement_lines
+from rebug.propose.code import bound_names, parse, statement_lines
 from rebug.propose.complete import Surroundings, complete, requirements_of
 from rebug.propose.files import files_for, with_files
 from rebug.propose.written.reply import Written
@@ -24,17 +25,34 @@ def mended(written: Written, task: Task, situation: Situation) -> Candidate:
     failure = situation.symptom.failure
     if situation.symptom.kind in {SymptomKind.EXCEPTION, SymptomKind.RACE} and failure is not None and failure.type:
         script = uncaught(script, failure.name)
+    instrument = called_instrument(script)
+    if instrument:
+        script = f"{inline(instrument)}\n\n{script}"
     done = complete(script, around)
     script = with_files(done.script, files_for(done.script, blocks))
     return Candidate(
         script=script,
         hypothesis=Hypothesis(claim=written.claim, conditions=written.conditions, prediction=written.prediction),
         proposer=f"model:{task.writer}",
-        basis=Basis.MODEL if _asserts(script) else Basis.NONE,
+        basis=Basis.MEASURED if instrument else Basis.MODEL if _asserts(script) else Basis.NONE,
         parents=task.parents,
         requirements=done.requirements,
         variation=Variation(variables=written.variables),
     )
+
+
+_INSTRUMENTS = {"leak": "leak", "leak_async": "leak", "growth": "growth", "stall": "stall", "stall_async": "stall"}
+"""What a script may call without defining it, and the instrument that it belongs to."""
+
+
+def called_instrument(script: str) -> str:
+    """The instrument that a script counts on being there, "" when it calls none, or means something of its own."""
+    tree = parse(script)
+    if tree is None:
+        return ""
+    called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    wanted = {_INSTRUMENTS[name] for name in called & _INSTRUMENTS.keys()}
+    return "" if called & _INSTRUMENTS.keys() & bound_names(tree.body) else min(wanted, default="")
 
 
 def without_idle_imports(script: str, around: Surroundings) -> str:
