@@ -134,10 +134,10 @@ async def leak_async(act, resource="", seconds=6.0, loop=True):
         if resource in floors:
             return None
     calls, took, held = 2, 0.0, _resident()
-    while calls < 80000 and took < seconds / 20 and _resident() < held + 6000000:
+    while calls < 40000 and took < seconds / 20 and _resident() < held + 3000000:
         calls, held = 2 * calls, _resident()
         took = await _repeat(act, calls)
-    if _resident() < held + 6000000:  # slow calls: as many as time allows, since few may still be filling a cache
+    if _resident() < held + 3000000:  # slow calls: as many as time allows, since few may still be filling a cache
         calls = max(calls, min(500, int(calls * seconds / 6 / took)))
     idle = await _batches(_idle, calls, 3, loop, {"memory": 1})
     noise = max(0, idle[-1]["memory"] - idle[0]["memory"])
