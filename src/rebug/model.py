@@ -1,4 +1,4 @@
-"""The nouns of rebug as frozen values. No I/O and no import of the rest of the package.
+"""The nouns of rebug as frozen values. No I/O and no import of the rest of the package but of further values.
 
 Every word here is a word of the user's documentation: a *report* claims a *symptom* of a *subject*; a *hypothesis*
 made runnable is a *candidate*; one run of it gives an *observation*, whose distance from the symptom is the *loss*. A
@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
+
+from rebug.log_digest import LogDigest
 
 # --------------------------------------------------------------------------------------------------------------- report
 
@@ -114,6 +116,7 @@ class Report:
     blocks: tuple[Block, ...] = ()
     failures: tuple[Failure, ...] = ()  # every traceback in the report and its attachments
     log_lines: tuple[str, ...] = ()
+    log_digest: LogDigest | None = None  # None: there are no logs
     versions: tuple[StatedVersion, ...] = ()
     python: str = ""  # "3.11" or "3.11.4"
     system: str = ""  # the operating system as written

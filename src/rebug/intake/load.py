@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from rebug.errors import InputError
+from rebug.intake.logs.attach import Attached, attached_log, with_logs
+from rebug.intake.logs.stream import packing_of
 from rebug.intake.parse import MAX_TEXT, parse_report
 from rebug.model import Attachment, Report
 
@@ -100,7 +102,9 @@ def _parsed(data: bytes, name: str, suffix: str, attachments: Sequence[Path]) ->
     document = _json_object(text) if suffix in {".json", ""} else None
     if suffix == ".json" and document is None:
         raise InputError(f"the report in {name} is no JSON object with a title and a body")
-    report = _from_json(document, name, attached) if document is not None else parse_report(text, attachments=attached)
+    files = tuple(one.attachment for one in attached)
+    report = _from_json(document, name, files) if document is not None else parse_report(text, attachments=files)
+    report = with_logs(report, attached)
     return replace(report, notes=(*notes, *report.notes, *unread))
 
 
@@ -175,9 +179,9 @@ def _comment(item: object) -> str:
     return item[:MAX_TEXT] if isinstance(item, str) else ""
 
 
-def _attachments(paths: Sequence[Path]) -> tuple[tuple[Attachment, ...], tuple[str, ...]]:
+def _attachments(paths: Sequence[Path]) -> tuple[tuple[Attached, ...], tuple[str, ...]]:
     """What was read of the attachments, and what could not be read and why. Raises InputError for a missing one."""
-    out: list[Attachment] = []
+    out: list[Attached] = []
     notes: list[str] = []
     for path in paths[:MAX_ATTACHMENTS]:
         try:
@@ -187,16 +191,20 @@ def _attachments(paths: Sequence[Path]) -> tuple[tuple[Attachment, ...], tuple[s
             data = _read_file(path, MAX_ATTACHMENT)
         except (OSError, ValueError) as error:
             raise InputError(f"cannot read the attachment {_printable(str(path))}: {_reason(error)}") from error
-        attachment, note = _attachment(path, size, data)
-        out.append(attachment)
-        notes += [note] if note else []
+        large = packing_of(data) or (len(data) > MAX_ATTACHMENT and not _is_binary(data))
+        read = attached_log(path, size, MAX_ATTACHMENT) if large else None
+        if read is None:
+            attachment, note = _attachment(path, size, data)
+            read = Attached(attachment=attachment, note=note)
+        out.append(read)
+        notes += [read.note] if read.note else []
     if len(paths) > MAX_ATTACHMENTS:
         notes.append(f"only the first {MAX_ATTACHMENTS} of {len(paths)} attachments were read")
     return tuple(out), tuple(notes)
 
 
 def _attachment(path: Path, size: int, data: bytes) -> tuple[Attachment, str]:
-    """Archives are never unpacked: their size when unpacked is the sender's to choose."""
+    """Archives of several files are never unpacked: their size when unpacked is the sender's to choose."""
     name = path.name
     if data.startswith(_ARCHIVES) or zipfile.is_zipfile(path):
         return Attachment(name=name, path=path, size=size, media="archive"), f"the archive {name} was not unpacked"

@@ -52,10 +52,42 @@ _LOGGER = re.compile(
 _NAME_BEFORE = re.compile(r"[A-Za-z_][\w.]{0,120}")
 _BASIC = re.compile(rf"^(?P<level>{_NAMES}):(?P<logger>[A-Za-z_][\w.]{{0,120}}):")
 _KEYS = {
-    "time": ("time", "timestamp", "@timestamp", "ts", "asctime", "datetime", "date", "_time", "eventTime"),
-    "level": ("level", "levelname", "severity", "log.level", "lvl", "severityText", "status", "loglevel", "@l"),
-    "logger": ("logger", "name", "logger_name", "log.logger", "module", "component", "service", "source"),
-    "message": ("message", "msg", "event", "log", "@message", "text", "body", "_raw", "@m"),
+    "time": (
+        "__REALTIME_TIMESTAMP",
+        "time",
+        "timestamp",
+        "@timestamp",
+        "ts",
+        "asctime",
+        "datetime",
+        "date",
+        "_time",
+        "eventTime",
+    ),
+    "level": (
+        "level",
+        "levelname",
+        "severity",
+        "log.level",
+        "lvl",
+        "severityText",
+        "status",
+        "loglevel",
+        "@l",
+        "PRIORITY",
+    ),
+    "logger": (
+        "logger",
+        "name",
+        "logger_name",
+        "log.logger",
+        "module",
+        "component",
+        "service",
+        "source",
+        "SYSLOG_IDENTIFIER",
+    ),
+    "message": ("message", "msg", "event", "log", "@message", "MESSAGE", "text", "body", "_raw", "@m"),
     "trace": ("exc_info", "exception", "traceback", "stack_trace", "stack", "error.stack", "err", "exc_text"),
 }
 """Names that structlog, loguru, bunyan, pino, logstash, ECS, CloudWatch, Datadog and Splunk give these fields."""
@@ -78,6 +110,8 @@ class LogRecord:
 def level_of(value: object) -> str:
     """A level as logging names it, from a name or a number of bunyan's and pino's scale; "" for anything else."""
     if isinstance(value, str):
+        if len(value) == 1 and value in "01234567":  # journald's PRIORITY is syslog's severity
+            return _SEVERITIES[int(value)]
         return LEVELS.get(value.strip().upper(), "")
     if isinstance(value, int) and not isinstance(value, bool) and 10 <= value <= 60:
         return ("DEBUG", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")[min(value // 10, 6) - 1]
@@ -180,6 +214,8 @@ def _moment(value: object) -> float | None:
             if 1e8 < number / unit < 1e10:
                 return number / unit
         return None
+    if isinstance(value, str) and value.isdigit() and len(value) < 20:
+        return _moment(int(value))
     at = time_at(value.strip()) if isinstance(value, str) else None
     return at[0] if at else None
 
