@@ -63,7 +63,8 @@ def measure(candidate: Candidate, observation: Observation, situation: Situation
             doubt = "input that the report does not show may be refused with this exception quite rightly"
             evidence = replace(evidence, distance=max(evidence.distance, 0.3), reasons=(*evidence.reasons, doubt))
         return _symptomatic(replace(evidence, distance=max(evidence.distance, 0.5)) if vague else evidence)
-    return _reaching(observation, symptom, tree, modules)
+    loss = _reaching(observation, symptom, tree, modules)
+    return replace(loss, reasons=(*evidence.reasons, *loss.reasons))
 
 
 def _may_be_proper(evidence: Evidence, observation: Observation, tree: ast.Module, modules: Sequence[str]) -> bool:

@@ -23,10 +23,12 @@ _LARGEST_LOAD = 4000
 
 def stall(exhibit: Exhibit) -> Evidence:
     """A genuine reading of a step or an answer that takes longer under the reported load."""
-    if exhibit.candidate.basis is not Basis.MEASURED or not fails(exhibit.observation):
-        return NOTHING
     found = [reading for reading in readings(said(exhibit.observation)) if reading.kind == "stall"]
-    if not found or found[0].number("ratio") < _LEAST_RATIO:
+    if exhibit.candidate.basis is not Basis.MEASURED or not found:
+        return NOTHING
+    if not fails(exhibit.observation):
+        return Evidence(reasons=(f"measured: {found[0].sentence}",))
+    if found[0].number("ratio") < _LEAST_RATIO:
         return NOTHING
     if genuine(exhibit.tree, "stall") and acts.act_of(exhibit.tree, "stall") is not None:
         return _of_loop(found[0], exhibit)

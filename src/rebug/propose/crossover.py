@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from rebug.model import Candidate, Role
+from rebug.model import Candidate
 from rebug.ports import Situation
 from rebug.propose.code import fingerprint, parse, statement_lines, undefined_names
-from rebug.propose.mutate import child
+from rebug.propose.mutate import changeable, child
 
 _MOST = 6
 _HEAD = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -21,7 +21,7 @@ class Crossover:
     reactive = False
 
     def propose(self, situation: Situation) -> Iterable[Candidate]:
-        parents = [p for p in situation.parents if p.candidate.role is Role.ATTEMPT]
+        parents = [p for p in situation.parents if changeable(p.candidate)]
         seen = {fingerprint(t.candidate.script) for t in situation.trials}
         given = 0
         for one in parents if situation.round > 1 else ():

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from rebug.model import Candidate, Hypothesis, Report, Role, Variation
+from rebug.model import Basis, Candidate, Hypothesis, Report, Role, Variation
 from rebug.ports import Situation
 
 _NAMED = re.compile(r"\b([A-Z][A-Z0-9_]{2,40})=(\"[^\"\n]{0,100}\"|'[^'\n]{0,100}'|[^\s`'\",;)]{1,100})")
@@ -44,12 +44,11 @@ class EnvironmentVariations:
     reactive = True
 
     def propose(self, situation: Situation) -> Iterable[Candidate]:
-        variations = [*_stated(situation), *_hinted(situation.report)]
-        if situation.round > 1:
-            variations += _COMMON
+        told = [*_stated(situation), *_hinted(situation.report)]
         tried = {(t.candidate.script, t.candidate.variation) for t in situation.trials}
         for base in _bases(situation):
-            for words, variation in variations:
+            common = _COMMON if situation.round > 1 and base.basis is not Basis.MEASURED else ()
+            for words, variation in (*told, *common):
                 merged = merge(base.variation, variation)
                 if merged != base.variation and (base.script, merged) not in tried:
                     tried.add((base.script, merged))

@@ -38,7 +38,7 @@ class Mutate:
             return
         workshop = Workshop(situation)
         seen = {fingerprint(t.candidate.script) for t in situation.trials}
-        for parent in (p for p in situation.parents if p.candidate.role is Role.ATTEMPT):
+        for parent in (p for p in situation.parents if changeable(p.candidate)):
             given = 0
             for _ in range(_TRIES):
                 script, words = mutated(parent.candidate.script, workshop, situation.rng)
@@ -46,6 +46,11 @@ class Mutate:
                     seen.add(fingerprint(script))
                     given += 1
                     yield child(parent, script, words, self.name)
+
+
+def changeable(candidate: Candidate) -> bool:
+    """Whether blind changes may lead somewhere: of a script that measures they would only spoil what is measured."""
+    return candidate.role is Role.ATTEMPT and candidate.basis is not Basis.MEASURED
 
 
 def child(parent: Trial, script: str, words: str, proposer: str, also: Sequence[str] = ()) -> Candidate:

@@ -313,15 +313,14 @@ class _Run:
             _cannot_tell("the server refuses the %s: status %d" % (what, status))
 
     def steps(self, start, end):
-        """Times of the steps that ended in between, by the counter that tells most of them."""
+        """How many steps were made in between, by the counter that tells most of them."""
         best = []
         for key, series in list(self.server.counts.items()):
-            pairs = [(b[0], (b[0] - a[0]) / (b[1] - a[1])) for a, b in zip(series, series[1:]) if b[1] > a[1]]
-            jumps = sum(b[1] - a[1] for a, b in zip(series, series[1:]) if b[1] > a[1])
-            named = _STEP_NAMES.search(" ".join(key)) and jumps <= 3 * len(pairs) + 3
-            if named and len(pairs) * (1 + (key[0] == "ws")) > len(best):
-                best = pairs
-        return [seconds for at, seconds in best if start <= at <= end]
+            moves = [(b[0], b[1] - a[1]) for a, b in zip(series, series[1:]) if b[1] > a[1]]
+            named = _STEP_NAMES.search(" ".join(key)) and sum(by for _, by in moves) <= 3 * len(moves) + 3
+            if named and len(moves) * (1 + (key[0] == "ws")) > len(best):
+                best = moves
+        return sum(by for at, by in best if start <= at <= end)
 
     def phase(self, loaded, seconds):
         """One phase; its figure, in seconds: the mean step, or the second slowest answer."""
@@ -331,16 +330,15 @@ class _Run:
             actor.start()
         elif loaded:
             self.send(self.job, "job")
-        answers, wanted = [], 3 if self.metric == "step" else 4
-        while time.monotonic() < start + seconds or (
-            len(self.steps(start, time.monotonic()) if self.metric == "step" else answers) < wanted
-            and time.monotonic() < start + 3 * seconds
-        ):
+        answers, enough = [], False
+        while time.monotonic() < start + seconds or not (enough or time.monotonic() > start + 3 * seconds):
             began = time.monotonic()
             if self.probe:
                 self.client.ask("GET", self.probe)
                 answers.append(time.monotonic() - began)
             time.sleep(0.02)
+            done = self.steps(start, time.monotonic()) if self.metric == "step" else len(answers)
+            enough = done >= 4
         stop.set()
         if loaded and self.act:
             actor.join(12)
@@ -348,9 +346,7 @@ class _Run:
         if seconds >= _PHASE:
             self.timed[loaded].append((start, end))
         if self.metric == "step":
-            times = sorted(self.steps(start, end)) or [end - start]
-            times = times[:-1] if len(times) > 5 else times  # one hiccup of the machine's
-            return sum(times) / len(times)
+            return (end - start) / max(1, self.steps(start, end))
         return sorted(answers)[-2] if len(answers) > 1 else answers[0]
 
     def _acting(self, stop):
@@ -433,11 +429,11 @@ def _measure(run):
     run.begin()
     if run.metric == "step":
         until = time.monotonic() + 4
-        while len(run.steps(0, time.monotonic())) < 4 and time.monotonic() < until:
+        while run.steps(0, time.monotonic()) < 4 and time.monotonic() < until:
             if run.probe:
                 run.client.ask("GET", run.probe)
             time.sleep(0.02)
-        if len(run.steps(0, time.monotonic())) < 3:
+        if run.steps(0, time.monotonic()) < 3:
             _cannot_tell("nothing that the server says counts the steps of its work")
     started = time.monotonic()
     while len(figures[True]) < (2 if time.monotonic() > started + 8 else 4):
@@ -462,7 +458,8 @@ def _tell(run, figures):
     floor = 0.01 if run.metric == "step" else 0.05 if place != "-" else 0.15
     apart = min(figures[True]) > 1.2 * max(figures[False])
     if not (high > (1.8 if run.metric == "step" else 3) * low and high - low > floor and apart):
-        sys.stdout.write("%s: ratio %.2g\n" % (told, high / low))
+        figures = high / low, run.metric + "_seconds", low, high
+        sys.stdout.write(told + " [stall ratio=%.3g metric=%s baseline=%.3g loaded=%.3g]\n" % figures)
         return
     why = ": %d %% of that time goes to %s" % (100 * share, place) if place != "-" else ""
     raise AssertionError(

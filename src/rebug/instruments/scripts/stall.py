@@ -83,7 +83,9 @@ async def stall_async(act, seconds=8.0):
     watch.over = True
     baseline, loaded = sorted(idle)[len(idle) // 2], min(blocked)
     if loaded < 0.05 or loaded < 5 * baseline or loaded < 0.25 * min(took):
-        sys.stdout.write("others wait %.3g s beside it, %.3g s without: no stall\n" % (loaded, baseline))
+        figures = loaded, baseline, loaded / max(baseline, 0.001), baseline, loaded
+        told = "others wait %.3g s beside it and %.3g s without [stall ratio=%.3g metric=loop_seconds baseline=%.3g"
+        sys.stdout.write((told + " loaded=%.3g]\n") % figures)
         return
     total = sum(watch.seen.values())
     stack = max(watch.seen, key=watch.seen.get, default=("-",))
