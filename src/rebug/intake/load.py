@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from rebug.errors import InputError
-from rebug.intake.logs.attach import Attached, attached_log, with_logs
+from rebug.intake.logs.attach import Attached, attached_log, exported_log, with_logs
 from rebug.intake.logs.stream import packing_of
 from rebug.intake.parse import MAX_TEXT, parse_report
 from rebug.model import Attachment, Report
@@ -192,7 +192,7 @@ def _attachments(paths: Sequence[Path]) -> tuple[tuple[Attached, ...], tuple[str
         except (OSError, ValueError) as error:
             raise InputError(f"cannot read the attachment {_printable(str(path))}: {_reason(error)}") from error
         large = packing_of(data) or (len(data) > MAX_ATTACHMENT and not _is_binary(data))
-        read = attached_log(path, size, MAX_ATTACHMENT) if large else None
+        read = (attached_log if large else exported_log)(path, size, MAX_ATTACHMENT)
         if read is None:
             attachment, note = _attachment(path, size, data)
             read = Attached(attachment=attachment, note=note)

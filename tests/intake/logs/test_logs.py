@@ -127,14 +127,14 @@ def test_a_large_log_keeps_what_matters(tmp_path: Path) -> None:
 def test_memory_does_not_grow_with_the_log(tmp_path: Path) -> None:
     log = tmp_path / "app.log"
     with log.open("w") as file:
-        for _ in range(4):
-            file.write(_log(60_000))
+        for _ in range(3):
+            file.write(_log(20_000))
         file.write("x" * 5_000_000 + "\n")
     tracemalloc.start()
     read_log(log)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 24_000_000
+    assert peak < 20_000_000
 
 
 def test_identifiers_are_followed_through_other_logs(tmp_path: Path) -> None:
@@ -208,3 +208,21 @@ def test_journald_export() -> None:
     entry = b"__CURSOR=s=1\n__REALTIME_TIMESTAMP=1709528767000000\nPRIORITY=3\nSYSLOG_IDENTIFIER=app\nMESSAGE\n"
     entry += len(body).to_bytes(8, "little") + body + b"\n\n"
     assert _turned(entry) == ["2024-03-04T05:06:07.000Z ERROR app: it broke", "on two lines"]
+
+
+def test_small_exports_become_logs_and_data_stays_data(tmp_path: Path) -> None:
+    report, export, data, journal = (tmp_path / name for name in ("report.md", "e.json", "d.json", "j.export"))
+    report.write_text("# Jobs fail\n\nSee the logs.\n")
+    export.write_text(json.dumps([{**EVENTS[0], "message": f"{EVENTS[0]['message']}\n{TRACE}"}, *EVENTS]))
+    data.write_text(json.dumps([{"message": "hello", "to": "ada"}] * 3))
+    body = TRACE.encode()
+    entry = b"__REALTIME_TIMESTAMP=1709528767000000\nPRIORITY=3\nMESSAGE\n"
+    journal.write_bytes((entry + len(body).to_bytes(8, "little") + body + b"\n\n") * 3)
+    loaded = load_report(str(report), [export, data, journal])
+    texts = [attachment.text for attachment in loaded.attachments]
+    assert texts[0].startswith("2024-03-04T05:06:07.000Z ERROR app: it broke\nTraceback")
+    assert texts[1] == data.read_text()
+    assert texts[2].startswith("2024-03-04T05:06:07.000Z ERROR Traceback")
+    assert [failure.type for failure in loaded.failures] == ["app.jobs.JobError"]
+    assert loaded.log_digest is not None
+    assert sum(failure.count for failure in loaded.log_digest.failures) == 4

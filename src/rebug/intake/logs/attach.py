@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rebug.intake.logs.digest import digest_text, followed, joined, log_blocks, read_log
+from rebug.intake.logs.exports import HEAD, as_lines
 from rebug.intake.logs.formats import parse_line
 from rebug.intake.logs.stream import DAMAGED
 from rebug.log_digest import LogDigest
@@ -41,6 +42,22 @@ def attached_log(path: Path, size: int, most: int) -> Attached | None:
         notes.insert(0, f"{shown}; {text.count(chr(10)) + 1:,} of them stand for the rest")
     attachment = Attachment(name=path.name, path=path, size=size, text=text.removeprefix("\ufeff"))
     return Attached(attachment=attachment, note="; ".join(notes), digest=read.digest)
+
+
+def exported_log(path: Path, size: int, most: int) -> Attached | None:
+    """A collector's export of records with times (JSON, CSV, journald), as the lines of a log; None for other files,
+    such as data that merely has the same form."""
+    try:
+        with path.open("rb") as stream:
+            if as_lines(stream.read(HEAD), stream) is None:
+                return None
+    except OSError:
+        return None
+    read = attached_log(path, size, most)
+    if read is None or read.digest is None or not read.digest.sources[0].begins:
+        return None
+    told = any(template.level not in {"", "INFO"} for template in read.digest.templates) or read.digest.failures
+    return read if told else None
 
 
 def _until_damaged(path: Path) -> list[bytes]:

@@ -66,9 +66,9 @@ def log_blocks(path: Path) -> Iterator[bytes]:
     """Blocks of lines of the log in a file. Raises ValueError for what is no text, and what `opened` raises."""
     with opened(path) as stream:
         head = stream.read(HEAD)
-        if b"\0" in head[:8192]:
-            raise ValueError("it holds no text")
         turned = as_lines(head, stream)
+        if turned is None and b"\0" in head[:8192]:
+            raise ValueError("it holds no text")
         if turned is not None:
             yield from turned
             return
