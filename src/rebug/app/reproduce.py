@@ -20,7 +20,7 @@ from rebug.confirm import Confirmer
 from rebug.errors import EnvironmentFailed, InputError
 from rebug.execute import LocalEngine, choose_sandbox
 from rebug.execute.replay import ReplayEngine
-from rebug.intake import find_symptom, load_report
+from rebug.intake import find_symptom, load_report, with_cores
 from rebug.judge import StagedJudge, reached
 from rebug.model import Environment, Finding, Observation, Report, Stage, Status, Symptom, SymptomKind, Trial, Variation
 from rebug.model_api import ModelRun
@@ -73,7 +73,7 @@ def reproduce(options: Options, *, narrate: Narrator = _silent, clock: Callable[
         narrate(f"going on with {options.resume}: {len(observed)} candidates were run already")
     source_spec = source_of(options)
     sandbox = choose_sandbox(options.sandbox)
-    report = load_report(options.report, options.attach, sys.stdin.buffer)
+    report = with_cores(load_report(options.report, options.attach, sys.stdin.buffer), sandbox)
     for note in report.notes:
         narrate(note)
     out = _directory(options.out, report.title)

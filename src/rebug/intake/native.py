@@ -19,8 +19,8 @@ PAGE = 4096
 """Bytes of a page of memory on x86-64, and on most others; a larger page's borders are its borders too."""
 
 _SEGFAULT = re.compile(
-    r"\bsegfault at (?P<address>[0-9a-f]{1,16}) ip (?P<ip>[0-9a-f]{1,16}) sp (?P<sp>[0-9a-f]{1,16}) "
-    r"error (?P<error>[0-9a-f]{1,8})(?: (?:likely )?in (?P<module>[^\s\[]{1,300})\[)?"
+    r"\bsegfault at (?P<address>[0-9a-f]{1,16}) ip (?P<ip>[0-9a-f]{1,16}) sp (?P<sp>[0-9a-f]{1,16})"
+    r"(?: error (?P<error>[0-9a-f]{1,8}))?(?: (?:likely )?in (?P<module>[^\s\[]{1,300})\[)?"
 )
 """Linux, arch/x86/mm/fault.c, show_signal_msg; the module by mm/memory.c, print_vma_addr."""
 
@@ -152,7 +152,7 @@ def _kernel(line: str, seen: _Seen) -> None:
         seen.note(
             module=found["module"] or "",
             address=_class_of(address, pointer),
-            access=_access(int(found["error"], 16)),
+            access=_access(int(found["error"], 16)) if found["error"] else "",
         )
     elif "general protection" in line or "traps:" in line:
         trap = _TRAP.search(line)
