@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from rebug.model import Failure, Finding, Frame, Observation, Repeats, Report, Status, Symptom, Trial, Variation
+from rebug.instruments import readings
+from rebug.model import Basis, Failure, Finding, Frame, Observation, Repeats, Report, Status, Symptom, Trial, Variation
 from rebug.report import schema
 from rebug.store import decode, encode
 
@@ -15,6 +16,7 @@ T = TypeVar("T")
 
 _TAIL = 2000  # characters of a candidate's output kept in result.json; all of it is in candidates/NN/observation.json
 _FRAMES = 30
+_FIGURES = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,9 +66,21 @@ def build(run: Run) -> schema.Result:
         stopped=run.stopped,
         doubts=chosen.doubts if chosen else (),
         tried=dict(Counter(trial.candidate.proposer for trial in run.trials)),
+        measured=() if reproduced else _measured(run.trials),
         rebug_version=run.version,
         error=run.error,
     )
+
+
+def _measured(trials: Sequence[Trial]) -> tuple[str, ...]:
+    """What the instruments of scripts that exit 0 say, in order, at most `_FIGURES` sentences."""
+    told = (
+        reading.sentence
+        for trial in map(_valid, trials)
+        if trial.candidate.basis is Basis.MEASURED and trial.observation.exit == 0
+        for reading in readings(trial.observation.stdout)
+    )
+    return tuple(dict.fromkeys(told))[:_FIGURES]
 
 
 def order(run: Run) -> list[Trial]:

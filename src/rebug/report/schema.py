@@ -225,6 +225,9 @@ class Result(Part):
     stopped: str = Field(default="", description="why the search ended: reproduced, stalled, rounds, seconds, …")
     doubts: tuple[str, ...] = Field(default=(), description="why the best was not confirmed, or what remains uncertain")
     tried: dict[str, int] = Field(default_factory=dict, description="candidates run, by the proposer that made them")
+    measured: tuple[str, ...] = Field(
+        default=(), description="figures that candidates measured without finding the symptom in them"
+    )
     rebug_version: str = ""
     error: str = Field(default="", description="why there is no better status, when something failed")
 

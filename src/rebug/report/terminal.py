@@ -127,6 +127,7 @@ def _open_questions(result: Result) -> Iterable[RenderableType]:
     if result.tried:
         tried = ", ".join(f"{clean(name)} {count}" for name, count in sorted(result.tried.items()))
         yield from _list("Tried (candidates by proposer)", [tried])
+    yield from _list("Measured, and found sound", [line[:300] for line in result.measured])
     yield from _list("Ask the reporter", result.missing_information[:5])
     advice = _ADVICE.get(result.stopped)
     if advice and result.status in {Status.CAPPED, Status.PARTIAL, Status.NOT_REPRODUCED}:
