@@ -40,6 +40,11 @@ def ship(crates):
         log.info("shipping %d crates now", len(crates))
 
 
+def find(label):
+    if not FIXED:
+        log.warning("no crate for %r, taking another", label)
+
+
 def old_name():
     if not FIXED:
         warnings.warn("old_name is deprecated, use new_name", DeprecationWarning, stacklevel=2)
@@ -224,3 +229,17 @@ def test_the_instrument_sees_records_warnings_and_output_and_says_where_they_com
     assert (
         crates.run(start + "from crates import stack\nstack([])\nrecords.none('Crate')\nrecords.once('x')\n").exit == 0
     )
+
+
+def test_a_message_alone_gives_the_call_that_logs_it(crates: Crates) -> None:
+    log = "```\nWARNING:crates.core:no crate for 'tea', taking another\n```\n"
+    report = f"# A warning in our log\n\n{log}\nWe have tea. It worked with crates 0.9.\n"
+    situation = crates.situation(report)
+    (call,) = FromLog().propose(situation)
+    assert call.script == "from crates import find\n\nfind('tea')\n"
+    parent = replace(crates.trial(replace(call, id="c1"), situation))
+    made = list(FromLog().propose(replace(situation, trials=(parent,))))
+    assert crates.trial(made[0], replace(situation, trials=(parent,))).loss.stage is Stage.MATCH
+    assert crates.run(made[0].script, "repaired").exit == 0
+    untold = replace(situation, trials=(parent,), symptom=replace(situation.symptom, good_versions=()))
+    assert crates.trial(made[0], untold).loss.stage is Stage.KIND

@@ -31,7 +31,7 @@ from rebug.report import JOURNAL, RESULT, Result, Run, prepare, read_result, wri
 from rebug.report.schema import CostPart, CountsPart, SecondsPart, SubjectPart
 from rebug.search import Outcome, Search
 from rebug.store import SqliteJournal, encode
-from rebug.subject import Source, build_index, open_source
+from rebug.subject import Source, build_index, open_source, with_sites
 
 _CAPS = {"seconds", "candidates", "interrupted"}
 EXIT_STATUS = {
@@ -176,7 +176,8 @@ class _Job:
         environments = wiring.environments(options, source, narrate, python_hint=self.report.python)
         self.environment = environment = environments.build(Variation())
         index = build_index(source.root, environment.modules, source.package)
-        self.symptom = symptom = find_symptom(self.report, source.package, environment.modules)
+        symptom = find_symptom(self.report, source.package, environment.modules)
+        self.symptom = symptom = with_sites(symptom, self.report, index)
         self.journal.append("symptom", encode(symptom))
         narrate(f"symptom: {symptom.kind}" + (f": {symptom.quote}" if symptom.quote else ""))
         local = LocalEngine(self.sandbox, workers=options.workers)

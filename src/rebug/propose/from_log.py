@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from rebug.instruments import inline
 from rebug.intake.logs import parse_line
@@ -14,6 +15,7 @@ from rebug.propose.assertions import quiet
 from rebug.propose.code import import_line_for_symbol, parse
 from rebug.propose.needles import pieces_of
 from rebug.propose.snippet import prediction
+from rebug.subject.log_sites import sites_of, values_of
 
 _TOLD_BY_MESSAGE = {SymptomKind.LOG, SymptomKind.WARNING}
 _OF_VALUES = {SymptomKind.CRASH, SymptomKind.EXCEPTION, SymptomKind.HANG, SymptomKind.UNKNOWN}
@@ -40,14 +42,22 @@ class FromLog:
         if situation.symptom.kind in _TOLD_BY_MESSAGE:
             answered = {p for t in situation.trials if t.candidate.proposer == self.name for p in t.candidate.parents}
             for trial in situation.trials:
-                if trial.candidate.id not in answered and (quiet(trial) or _ended_by_warning(trial)):
+                if trial.candidate.id not in answered and (_plain(trial) or _ended_by_warning(trial)):
                     yield from checked(trial, situation)
         called = any(t.candidate.proposer == self.name and not t.candidate.parents for t in situation.trials)
         if situation.symptom.kind in _OF_VALUES and situation.round == 1 and not called:
-            yield from calls(situation)
+            yield from calls(situation, last_values(situation))
+        if situation.symptom.kind in _TOLD_BY_MESSAGE and situation.round == 1 and not called:
+            yield from calls(situation, message_values(situation))
 
 
 # ------------------------------------------------------------------------------------------------------------- captured
+
+
+def _plain(trial: Trial) -> bool:
+    """Whether a trial is a program that ended well and asserts nothing, a call made from the log among them."""
+    own = replace(trial, candidate=replace(trial.candidate, proposer="snippet"))
+    return quiet(own if trial.candidate.proposer == FromLog.name else trial)
 
 
 def _ended_by_warning(trial: Trial) -> bool:
@@ -138,10 +148,10 @@ def captured(script: str, rule: str, words: Sequence[str], *, level: str = "") -
 # --------------------------------------------------------------------------------------------------------------- values
 
 
-def calls(situation: Situation) -> Iterator[Candidate]:
-    """Calls of the subject's public functions with the values of the last records before the end."""
+def calls(situation: Situation, given: Sequence[Mapping[str, str]]) -> Iterator[Candidate]:
+    """Calls of the subject's public functions with values (by name, as Python text) that the log shows."""
     seen: set[str] = set()
-    for values in last_values(situation):
+    for values in given:
         for symbol, arguments in fitting(situation, values):
             line = import_line_for_symbol(symbol)
             name = (symbol.exported_as or f"{symbol.module}.{symbol.qualname}").rpartition(".")[2]
@@ -151,12 +161,22 @@ def calls(situation: Situation) -> Iterator[Candidate]:
                 yield Candidate(
                     script=script,
                     hypothesis=Hypothesis(
-                        claim=f"`{name}` shows the reported behaviour with the values that the log shows last.",
+                        claim=f"`{name}` shows the reported behaviour with values that the log shows.",
                         conditions=", ".join(f"{key}={value}" for key, value in values.items())[:300],
                         prediction=prediction(situation.symptom),
                     ),
                     proposer=FromLog.name,
                 )
+
+
+def message_values(situation: Situation) -> list[Mapping[str, str]]:
+    """The values in the reported messages, by the names that the statements giving them use."""
+    symptom = situation.symptom
+    return [
+        {name: _literal(value) for name, value in values_of(site, message.text).items() if name.isidentifier()}
+        for message in (*symptom.messages, *symptom.missing_messages)[:4]
+        for site in sites_of(situation.index, message.text, 2)
+    ]
 
 
 def last_values(situation: Situation) -> list[Mapping[str, str]]:
