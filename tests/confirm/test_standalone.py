@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -174,3 +175,46 @@ def test_temporary_files_go_when_the_script_ends(tmp_path: Path) -> None:
     assert folder.name.startswith("tmp")
     assert not folder.exists()
     assert not folder.parent.exists()
+
+
+def crashed(script: str, tmp_path: Path, library: str) -> "subprocess.CompletedProcess[str]":
+    """Runs the stand-alone script of a trial that SIGSEGV ended, against another state of the software."""
+    base = trial("from box import load\n\nload('bad')\nprint('after')\n")
+    frame = Frame(file="repro.py", line=3, function="<module>")
+    seen = Observation(
+        ended=Ended.SIGNALLED,
+        signal="SIGSEGV",
+        failures=(Failure(type="", message="Fatal Python error: Segmentation fault", frames=(frame,)),),
+        script_line=3,
+    )
+    died = replace(base, candidate=replace(base.candidate, script=script), observation=seen)
+    environment = Environment(
+        python=Path(sys.executable), prefix=tmp_path, python_version="3.11", package="box", version="1"
+    )
+    text = standalone(
+        died, Symptom(kind=SymptomKind.CRASH, signal="SIGSEGV"), SOURCE, environment, modules=("box",), cut=True
+    )
+    (tmp_path / "box.py").write_text(library)
+    (tmp_path / "repro.py").write_text(text)
+    return subprocess.run(
+        [sys.executable, "repro.py"], cwd=tmp_path, check=False, capture_output=True, text=True, timeout=30
+    )
+
+
+@pytest.mark.parametrize(
+    ("library", "status"),
+    [
+        ("import ctypes\n\ndef load(value):\n    return ctypes.string_at(8, 1)\n", -11),
+        ("def load(value):\n    return value\n", 0),
+        ("def load(value):\n    raise MemoryError\n", 0),
+        ("load = int\n", 0),  # compiled code leaves no frame when it refuses
+        ("def load(value):\n    open('/no/such/file')\n", 125),
+        ("import not_installed_anywhere\n", 125),
+    ],
+)
+def test_a_script_that_a_signal_ends(library: str, status: int, tmp_path: Path) -> None:
+    done = crashed("from box import load\n\nload('bad')\n", tmp_path, library)
+    assert done.returncode == status, done.stderr
+    if status == -11:
+        assert "line" in done.stderr
+        assert "Fatal Python error: Segmentation fault" in done.stderr

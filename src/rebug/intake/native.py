@@ -13,7 +13,7 @@ from typing import Literal
 from rebug.intake.lines import split_lines
 from rebug.model import Frame, NativeCrash, Report
 
-MAX_LINES = 60_000
+MAX_LINES = 20_000
 MAX_FRAMES = 200
 PAGE = 4096
 """Bytes of a page of memory on x86-64, and on most others; a larger page's borders are its borders too."""
@@ -114,7 +114,7 @@ def native_crash(report: Report) -> tuple[NativeCrash | None, str]:
     for line in _lines(report):
         _kernel(line, seen)
         _debugger(line, seen)
-        _words(line, seen)
+        _words(line[:1000], seen)
     crash = replace(seen.crash, frames=tuple(reversed(seen.frames)))
     if not crash.module and seen.frames:
         crash = replace(crash, module=_library(seen.frames))
