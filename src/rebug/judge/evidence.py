@@ -16,6 +16,8 @@ from rebug.judge.leak import leak
 from rebug.judge.log import exit_status, log, warning
 from rebug.judge.messages import message_distance, normal, seen_in
 from rebug.judge.provenance import telling_value
+from rebug.judge.slow import slow
+from rebug.judge.stall import stall
 from rebug.model import Basis, Candidate, Ended, Failure, Frame, Observation, SymptomKind, Value
 
 
@@ -171,6 +173,11 @@ def hang(exhibit: Exhibit) -> Evidence:
     return Evidence(shown=True, failing=watchdog, distance=distance, parts={"trace": round(trace, 3)}, reasons=reasons)
 
 
+def slowness(exhibit: Exhibit) -> Evidence:
+    """Time that grows with the input, or a step or an answer that takes longer under load."""
+    return min(slow(exhibit), stall(exhibit), key=lambda evidence: (not evidence.shown, evidence.distance))
+
+
 BY_KIND = {
     SymptomKind.EXCEPTION: exception,
     SymptomKind.RACE: exception,
@@ -181,5 +188,6 @@ BY_KIND = {
     SymptomKind.HANG: hang,
     SymptomKind.CRASH: crash,
     SymptomKind.LEAK: leak,
+    SymptomKind.SLOW: slowness,
 }
-"""Slowness and unknown symptoms have no evidence here: such candidates stay below `kind`."""
+"""Unknown symptoms have no evidence here: such candidates stay below `kind`."""

@@ -15,7 +15,15 @@ from rebug.model import Candidate, Failure, Report, Trial
 _REPORTED = {"snippet", "shell"}
 """Proposers that take programs and commands from the report as they stand."""
 
-_KEEPING = _REPORTED | {"assertions", "sharpen", "regression", "stand-ins", "environment-variations", "from-log", "lacking"}
+_KEEPING = _REPORTED | {
+    "assertions",
+    "environment-variations",
+    "from-log",
+    "lacking",
+    "regression",
+    "sharpen",
+    "stand-ins",
+}
 """Proposers that leave their parent's inputs as they are."""
 
 
