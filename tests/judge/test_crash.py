@@ -6,7 +6,8 @@ import pytest
 
 from rebug.model import Ended, Failure, Frame, NativeCrash, Observation, Stage, Symptom, SymptomKind, Trial
 
-SYMPTOM = Symptom(kind=SymptomKind.CRASH, signal="SIGSEGV")
+SYMPTOM = Symptom(kind=SymptomKind.CRASH, signal="SIGSEGV", suspects=("load",))
+VAGUE = Symptom(kind=SymptomKind.CRASH, signal="SIGSEGV")
 SCRIPT = "import box\n\nbox.load('x')\n"
 
 
@@ -103,3 +104,14 @@ def test_the_reported_frame_of_the_subject_is_met_or_not(verdict_of: Callable[..
     missed = verdict_of(SCRIPT, died("SIGSEGV", at(3), at(12, "box/core.py", "load")), symptom)
     assert stage(met) is Stage.MATCH
     assert stage(missed) is Stage.KIND
+
+
+def test_a_made_up_script_for_a_report_that_names_no_call_needs_another_link(verdict_of: Callable[..., Trial]) -> None:
+    seen = died("SIGSEGV", at(3))
+    body = "# Dies\n\nThe last line of the log is rule 'a{2}?'.\n"
+    assert stage(verdict_of(SCRIPT, seen, VAGUE)) is Stage.KIND
+    assert stage(verdict_of("import box\n\nbox.load('a{2}?')\n", seen, VAGUE, body=body)) is Stage.MATCH
+    page = Symptom(kind=SymptomKind.CRASH, signal="SIGSEGV", native=NativeCrash(address="page"))
+    assert stage(verdict_of(SCRIPT, seen, page)) is Stage.MATCH
+    theirs = "# Dies\n\n```python\nimport box\n\nbox.load('x')\n```\n"
+    assert stage(verdict_of(SCRIPT, seen, VAGUE, body=theirs)) is Stage.MATCH

@@ -36,6 +36,7 @@ _NO_MEMORY = re.compile(
 )
 _OTHER_PLACE = 0.35
 _UNKNOWN_PLACE = 0.15
+_VAGUE = 0.3
 
 
 def crash(exhibit: Exhibit) -> Evidence:
@@ -152,9 +153,11 @@ def _place(exhibit: Exhibit, failure: Failure | None) -> tuple[float, str]:
     if wanted and got:
         trace = traces.trace_distance(wanted, got)
         return 0.3 * trace, "it dies in another call than reported" if trace == 1 else ""
-    if exhibit.own or _names_a_suspect(exhibit):
-        return 0.0, ""
-    return 0.3, "nothing that the report names takes part in it"
+    if not exhibit.own and not _names_a_suspect(exhibit):
+        return _VAGUE, "nothing that the report names takes part in it"
+    if not (exhibit.own or exhibit.symptom.suspects or wanted) and not _shares_a_value(exhibit):
+        return _VAGUE, "the report does not say in which call it dies, or on what"
+    return 0.0, ""
 
 
 def _calls_subject(exhibit: Exhibit, failure: Failure) -> bool:
@@ -179,3 +182,17 @@ def _names_a_suspect(exhibit: Exhibit) -> bool:
     used |= {leaf.attr for leaf in ast.walk(exhibit.tree) if isinstance(leaf, ast.Attribute)}
     used |= {leaf.arg or "" for leaf in ast.walk(exhibit.tree) if isinstance(leaf, ast.keyword)}
     return not suspects or bool(suspects & used)
+
+
+def _shares_a_value(exhibit: Exhibit) -> bool:
+    """Whether a script made up for a report that names no call is led there by it all the same: by a value that the
+    report or its logs show, or by the address, which tells of a read past the end of what is mapped."""
+    native = exhibit.symptom.native
+    if native is not None and native.address == "page":
+        return True
+    shown = exhibit.told + "\n" + exhibit.logged
+    values = [leaf.value for leaf in ast.walk(exhibit.tree) if isinstance(leaf, ast.Constant)]
+    texts = [
+        value if isinstance(value, str) else str(value) for value in values if isinstance(value, str | int | float)
+    ]
+    return any(len(text) >= 3 and (text in shown or repr(text)[1:-1] in shown) for text in texts)

@@ -39,6 +39,7 @@ class Exhibit:
     modules: Sequence[str]  # top-level import names of the subject
     own: bool = False  # it runs the reporter's own code, on the reporter's own inputs
     tells_of_change: bool = False  # the report says that the bug came with a version, if not since which
+    logged: str = ""  # the ends of the attached logs
     told: str = ""  # the report's title, a newline, and the beginning of its text
 
 

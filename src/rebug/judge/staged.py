@@ -51,6 +51,7 @@ def measure(candidate: Candidate, observation: Observation, situation: Situation
             modules=modules,
             own=own,
             tells_of_change=tells_of_change(situation.report),
+            logged="\n".join(one.text[-50_000:] for one in situation.report.attachments),
             told=f"{situation.report.title}\n{situation.report.body[:50_000]}",
         )
     )
