@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from rebug.instruments import readings
+from rebug.intake.logs import lines_of
 from rebug.model import Basis, Failure, Finding, Frame, Observation, Repeats, Report, Status, Symptom, Trial, Variation
 from rebug.report import schema
 from rebug.store import decode, encode
@@ -51,7 +52,9 @@ def build(run: Run) -> schema.Result:
         run_id=run.run_id,
         status=run.status,
         score=ranked[0].loss.score if ranked else 0,
-        report=schema.ReportPart(title=run.report.title, url=run.report.url, date=run.report.date),
+        report=schema.ReportPart(
+            title=run.report.title, url=run.report.url, date=run.report.date, logs=_logs(run.report)
+        ),
         subject=run.subject,
         symptom=_symptom(run.symptom),
         candidates=tuple(
@@ -170,6 +173,12 @@ def _symptom(symptom: Symptom) -> schema.SymptomPart:
         quote=symptom.quote,
         line=symptom.line,
     )
+
+
+def _logs(report: Report) -> tuple[str, ...]:
+    """What stands out in the logs that came with the report; what the report itself shows needs no repetition."""
+    digest = report.log_digest
+    return tuple(lines_of(digest, 3000)) if digest is not None and report.attachments else ()
 
 
 def _observation(seen: Observation) -> schema.ObservationPart:

@@ -33,6 +33,7 @@ class ReportPart(Part):
     title: str
     url: str = ""
     date: str = Field(default="", description="ISO 8601, empty when the report does not say")
+    logs: tuple[str, ...] = Field(default=(), description="what stands out in the attached logs, in words")
 
 
 class SubjectPart(Part):

@@ -128,6 +128,7 @@ def _open_questions(result: Result) -> Iterable[RenderableType]:
         tried = ", ".join(f"{clean(name)} {count}" for name, count in sorted(result.tried.items()))
         yield from _list("Tried (candidates by proposer)", [tried])
     yield from _list("Measured, and found sound", [line[:300] for line in result.measured])
+    yield from _list("What the logs show", [line[:200] for line in result.report.logs[:8]])
     yield from _list("Ask the reporter", result.missing_information[:5])
     advice = _ADVICE.get(result.stopped)
     if advice and result.status in {Status.CAPPED, Status.PARTIAL, Status.NOT_REPRODUCED}:

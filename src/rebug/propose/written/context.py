@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from rebug.intake.logs import lines_of
 from rebug.model import Environment, Report, Symptom
 from rebug.ports import Index, Passage, Symbol
 from rebug.propose.written.goal import goal
 
-VERSION = 3
+VERSION = 4
 
 PASSAGES = 40
 CODE_FIRST = 4
@@ -83,7 +84,10 @@ def report_section(report: Report, room: int) -> str:
     text = f"{report.title}\n\n{report.body}" if report.title not in report.body[:200] else report.body
     comments = "\n\n".join(f"Comment: {comment}" for comment in report.comments)
     logs = "\n".join(f"{a.name}:\n{_middle_out(a.text, room // 6)}" for a in report.attachments if a.text)
-    whole = "\n\n".join(part for part in (_middle_out(text, room), _middle_out(comments, room // 4), logs) if part)
+    found = "\n".join(lines_of(report.log_digest, room // 4)) if report.log_digest is not None else ""
+    digest = f"What the logs show:\n{found}" if report.attachments and found else ""
+    parts = (_middle_out(text, room), _middle_out(comments, room // 4), digest, _middle_out(logs, room // 3))
+    whole = "\n\n".join(part for part in parts if part)
     return _section("Bug report (data)", whole)
 
 
