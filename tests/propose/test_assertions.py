@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import ast
 from dataclasses import replace
 
 import pytest
 from made import Made, trial_of
 
+from rebug.instruments import genuine
 from rebug.model import Basis, Candidate, Ended, Hypothesis, Observation, Role, Symptom, SymptomKind, Value
 from rebug.propose import Assertions, Regression, Sharpen, StandIns
 from rebug.propose.comments import read
@@ -166,7 +168,10 @@ def test_a_reported_warning_ends_the_script(made: Made) -> None:
 
 
 def test_a_hang_gets_a_watchdog_and_its_own_limits_are_lowered() -> None:
-    assert with_watchdog("import time\n").startswith("import faulthandler\n")
+    watched = with_watchdog("import time\n")
+    assert genuine(ast.parse(watched), "watchdog")
+    assert watched.endswith("watch(10)\n\n\nimport time\n")
+    assert with_watchdog("from time import time\n").startswith("import faulthandler\n")
     assert impatient("f(timeout=30)\n") == "f(timeout=3)\n"
     assert impatient("f(timeout=1)\n") == ""
 

@@ -153,6 +153,8 @@ def kind_by_evidence(report: Report, sentences: Sequence[Sentence], reported: Re
 def _crash(
     report: Report, title: Sequence[Sentence], sentences: Sequence[Sentence], failure: Failure | None
 ) -> Evidence | None:
+    if _aborted_to_look(report, sentences):
+        return None
     said = _search(_CRASH, title) or _search(_CRASH, sentences)
     if said and not (failure and failure.frames and failure.type and said not in title):
         return Evidence(SymptomKind.CRASH, said.text, said.line)
@@ -162,6 +164,20 @@ def _crash(
                 if _CRASH.search(line) and not (failure and failure.frames and failure.type):
                     return Evidence(SymptomKind.CRASH, line.strip(), 0 if block.attachment else block.line + offset)
     return None
+
+
+_ABORTED = re.compile(r"fatal python error: aborted|\bSIG(?:ABRT|QUIT)\b|\baborted\b|\bsignal 6\b", re.IGNORECASE)
+
+
+def _aborted_to_look(report: Report, sentences: Sequence[Sentence]) -> bool:
+    """Whether the only crash is one that somebody asked for, to see where a program hangs."""
+    text = f"{report.title}\n{report.body}"[:200_000]
+    return bool(
+        _ABORTED.search(text)
+        and "most recent call first" in text
+        and _search(_HANG, sentences)
+        and not _CRASH.search(_ABORTED.sub("", text))
+    )
 
 
 def _by_words(

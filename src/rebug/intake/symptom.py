@@ -54,6 +54,8 @@ def find_symptom(report: Report, package: str, modules: Sequence[str] = ()) -> S
         and not failure.frames
     ):
         failure = None if not is_assertion(failure) else failure
+    if evidence.kind is SymptomKind.HANG and failure and not failure.type:
+        failure = replace(failure, members=_other_stacks(report, failure))
     found = _values(report, sentences, failure, evidence.kind)
     category, messages = _messages(report, sentences, evidence.kind, failure)
     complaint = complaint_of(report, sentences) if evidence.kind in _TOLD_BY_MESSAGE else Complaint()
@@ -79,6 +81,21 @@ def find_symptom(report: Report, package: str, modules: Sequence[str] = ()) -> S
         strain=strain if evidence.kind in (SymptomKind.SLOW, SymptomKind.HANG) else None,
     )
     return replace(symptom, missing=missing_of(report, symptom, package))
+
+
+def _other_stacks(report: Report, shown: Failure) -> tuple[Failure, ...]:
+    """The stacks of the other threads in the report's dumps, each once, those shown in full before those cut off."""
+    dumps = sorted((f for f in report.failures if not f.type and f.frames), key=lambda f: -len(f.frames))
+    met = [shown]
+    for dump in dumps[:40]:
+        names = {*_calls_of(dump)}
+        if not any(names <= {*known} or {*known} <= names for known in map(_calls_of, met)):
+            met.append(dump)
+    return tuple(met[1:9])
+
+
+def _calls_of(failure: Failure) -> list[tuple[str, str]]:
+    return [(frame.file, frame.function) for frame in failure.frames]
 
 
 def _raised_by_good(report: Report, sentences: Sequence[Sentence], package: str) -> str:

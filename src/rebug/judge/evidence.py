@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from rebug.judge import gate, traces
 from rebug.judge.crash import crash
 from rebug.judge.exhibit import NOTHING, TOLERANCE, Evidence, Exhibit, fails
+from rebug.judge.hang import hang
 from rebug.judge.leak import leak
 from rebug.judge.log import exit_status, log, warning
 from rebug.judge.messages import message_distance, normal, seen_in
@@ -151,26 +152,19 @@ def _tells(value: Value, text: str) -> bool:
     return bool(value.text) and (seen_in(value.text, text) or normal(value.text) in normal(text))
 
 
-def hang(exhibit: Exhibit) -> Evidence:
-    """Still running at the limit *and* stuck where the report points, or ended there by the script's own watchdog."""
+def hanging(exhibit: Exhibit) -> Evidence:
+    """Stuck where the report says; what is reported as a hang may also end in a time-out's exception."""
     if exhibit.symptom.failure is not None and exhibit.symptom.failure.type:
-        ended = exception(exhibit)  # what is reported as a hang may end in a time-out's exception
+        ended = exception(exhibit)
         if ended.matches:
             return ended
-    watchdog = "Timeout (" in exhibit.observation.stderr and fails(exhibit.observation)
-    if not watchdog and exhibit.observation.ended is not Ended.TIMED_OUT:
-        return NOTHING
-    wanted = traces.subject_frames(exhibit.symptom.failure, exhibit.modules)
-    stacks = [frames for _, frames in exhibit.observation.stacks] + [
-        failure.frames for failure in exhibit.observation.failures
-    ]
-    inside = [[frame for frame in frames if traces.in_subject(frame, exhibit.modules)] for frames in stacks]
-    if not any(inside):
-        return NOTHING
-    trace = min(traces.trace_distance(wanted, frames) for frames in inside)
-    reasons = () if watchdog else ("it hangs, but the script has no time limit of its own",)
-    distance = trace if wanted else 0.2
-    return Evidence(shown=True, failing=watchdog, distance=distance, parts={"trace": round(trace, 3)}, reasons=reasons)
+    return hang(exhibit)
+
+
+def race(exhibit: Exhibit) -> Evidence:
+    """What comes and goes is an exception, a wrong value or a hang like any other."""
+    shown = (exception(exhibit), wrong_output(exhibit), hanging(exhibit))
+    return min(shown, key=lambda evidence: (not evidence.matches, not evidence.shown, evidence.distance))
 
 
 def slowness(exhibit: Exhibit) -> Evidence:
@@ -180,12 +174,12 @@ def slowness(exhibit: Exhibit) -> Evidence:
 
 BY_KIND = {
     SymptomKind.EXCEPTION: exception,
-    SymptomKind.RACE: exception,
+    SymptomKind.RACE: race,
     SymptomKind.WRONG_OUTPUT: wrong_output,
     SymptomKind.WARNING: warning,
     SymptomKind.LOG: log,
     SymptomKind.EXIT: exit_status,
-    SymptomKind.HANG: hang,
+    SymptomKind.HANG: hanging,
     SymptomKind.CRASH: crash,
     SymptomKind.LEAK: leak,
     SymptomKind.SLOW: slowness,

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from rebug.instruments import inline
 from rebug.model import Basis, Candidate, Ended, Failure, Role, SymptomKind, Trial
 from rebug.ports import Situation
 from rebug.propose.assertions import asserting
-from rebug.propose.code import add_imports, parse
+from rebug.propose.code import add_imports, bound_names, parse
 from rebug.propose.files import put_first
 from rebug.propose.needles import pieces_of, reported_texts
 from rebug.propose.rewrite import with_all_output_check
@@ -78,7 +80,7 @@ def _sharpened(trial: Trial, situation: Situation) -> Iterator[Candidate]:
             trial.candidate, id="", round=0, script=hasty, proposer=Sharpen.name, parents=(trial.candidate.id,)
         )
     if observation.ended is Ended.TIMED_OUT and situation.symptom.kind in {SymptomKind.HANG, SymptomKind.UNKNOWN}:
-        if "dump_traceback_later" not in script:
+        if "dump_traceback_later" not in script and "_Watch(" not in script:
             yield asserting(
                 trial, with_watchdog(script), Sharpen.name, Basis.REPORT, expected="it ends", actual="it hangs"
             )
@@ -95,7 +97,13 @@ def _sharpened(trial: Trial, situation: Situation) -> Iterator[Candidate]:
 
 
 def with_watchdog(script: str, seconds: int = HANG_SECONDS) -> str:
-    """The script ended with status 1 and all stacks shown when it is still running after some seconds."""
+    """The script ended with status 1 and all stacks shown when it is still running after some seconds; by the plain
+    means of the interpreter where the script gives names of the instrument another meaning."""
+    tree, instrument = parse(script), parse(inline("watchdog"))
+    plain = {f"import {name}" for name in ("asyncio", "faulthandler", "os", "sys", "threading", "time")}
+    own = [node for node in tree.body if ast.unparse(node) not in plain] if tree else []
+    if tree and instrument and not bound_names(own) & bound_names(instrument.body):
+        return put_first(script, f"{inline('watchdog')}\n\nwatch({seconds})")
     return add_imports(
         put_first(script, f"faulthandler.dump_traceback_later({seconds}, exit=True)"), ["import faulthandler"]
     )
