@@ -1,6 +1,7 @@
 """Which deaths by a signal are the reported crash, and which say nothing of the subject."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -36,7 +37,7 @@ def test_another_signal_or_another_line_is_only_of_the_kind(verdict_of: Callable
 
 
 def test_a_broken_heap_may_end_in_other_signals_and_places(verdict_of: Callable[..., Trial]) -> None:
-    heap = Symptom(kind=SymptomKind.CRASH, signal="SIGSEGV", native=NativeCrash(corruption=True))
+    heap = replace(SYMPTOM, native=NativeCrash(corruption=True))
     other = "import box\nimport zlib\n\nbox.load('x')\nzlib.crc32(b'')\n"
     assert stage(verdict_of(other, died("SIGABRT", at(5)), heap)) is Stage.MATCH
 
@@ -115,3 +116,11 @@ def test_a_made_up_script_for_a_report_that_names_no_call_needs_another_link(ver
     assert stage(verdict_of(SCRIPT, seen, page)) is Stage.MATCH
     theirs = "# Dies\n\n```python\nimport box\n\nbox.load('x')\n```\n"
     assert stage(verdict_of(SCRIPT, seen, VAGUE, body=theirs)) is Stage.MATCH
+
+
+def test_a_stack_used_up_leads_to_deep_data(verdict_of: Callable[..., Trial]) -> None:
+    stack = Symptom(kind=SymptomKind.CRASH, signal="SIGSEGV", native=NativeCrash(address="stack"))
+    deep = "import box\n\nbox.load('[' * 200000)\n"
+    assert stage(verdict_of(deep, died("SIGSEGV", at(3)), stack)) is Stage.MATCH
+    assert stage(verdict_of(SCRIPT, died("SIGSEGV", at(3)), stack)) is Stage.KIND
+    assert stage(verdict_of(SCRIPT, died("SIGSEGV"), stack)) is Stage.KIND

@@ -140,34 +140,38 @@ def dump(exhibit: Exhibit) -> Failure | None:
 def _place(exhibit: Exhibit, failure: Failure | None) -> tuple[float, str]:
     """(distance of where it died from where the report says, the doubt in words)."""
     wanted = traces.subject_frames(exhibit.symptom.failure, exhibit.modules)
-    if failure is None:
-        told = exhibit.observation.stderr
-        if "Fatal Python error" in told and "<no Python frame>" not in told and not _corrupt(exhibit):
-            return _OTHER_PLACE, "the interpreter does not say in which call it died"
-        return (_UNKNOWN_PLACE, "") if not wanted else (2 * _UNKNOWN_PLACE, "where it died is not known")
-    if not gate.touches_subject(failure, exhibit.tree, exhibit.modules) and not _calls_subject(exhibit, failure):
-        if _corrupt(exhibit):  # a broken heap shows at the next use of it, wherever that is
-            return _UNKNOWN_PLACE, ""
-        return _OTHER_PLACE, "it dies in a line that does not use the software under test"
     got = traces.subject_frames(failure, exhibit.modules)
     if wanted and got:
         trace = traces.trace_distance(wanted, got)
         return 0.3 * trace, "it dies in another call than reported" if trace == 1 else ""
-    if not exhibit.own and not _names_a_suspect(exhibit):
-        return _VAGUE, "nothing that the report names takes part in it"
-    if not (exhibit.own or exhibit.symptom.suspects or wanted) and not _shares_a_value(exhibit):
-        return _VAGUE, "the report does not say in which call it dies, or on what"
-    return 0.0, ""
+    distance, doubt = _line(exhibit, failure)
+    if wanted and failure is None:
+        distance, doubt = max(distance, 2 * _UNKNOWN_PLACE), doubt or "where it died is not known"
+    unlinked = "" if exhibit.own else _unlinked(exhibit, named=bool(wanted))
+    return (max(distance, _VAGUE), doubt or unlinked) if unlinked else (distance, doubt)
 
 
-def _calls_subject(exhibit: Exhibit, failure: Failure) -> bool:
-    """Whether a line of the script further out on the stack uses the subject, which then called back."""
-    whole = Failure(type="", frames=failure.frames)
-    while whole.frames:
-        if gate.in_script(whole.frames[-1]) and gate.touches_subject(whole, exhibit.tree, exhibit.modules):
-            return True
-        whole = Failure(type="", frames=whole.frames[:-1])
-    return False
+def _line(exhibit: Exhibit, failure: Failure | None) -> tuple[float, str]:
+    """Whether it died in a line that uses the subject, or in a call that such a line led to."""
+    if failure is None:
+        told = exhibit.observation.stderr
+        if "Fatal Python error" in told and "<no Python frame>" not in told and not _corrupt(exhibit):
+            return _OTHER_PLACE, "the interpreter does not say in which call it died"
+        return _UNKNOWN_PLACE, ""
+    lines = {frame.line: frame for frame in failure.frames if gate.in_script(frame)}
+    stacks = [failure, *(Failure(type="", frames=(frame,)) for frame in list(lines.values())[:50])]
+    if any(gate.touches_subject(stack, exhibit.tree, exhibit.modules) for stack in stacks):
+        return 0.0, ""
+    if _corrupt(exhibit):  # a broken heap shows at the next use of it, wherever that is
+        return _UNKNOWN_PLACE, ""
+    return _OTHER_PLACE, "it dies in a line that does not use the software under test"
+
+
+def _unlinked(exhibit: Exhibit, *, named: bool) -> str:
+    """Why a crash that a made-up script brings about may be any other; "" when the report leads to it."""
+    if exhibit.symptom.suspects or named:
+        return "" if _names_a_suspect(exhibit) else "nothing that the report names takes part in it"
+    return "" if _leads_there(exhibit) else "the report does not say in which call it dies, or on what"
 
 
 def _corrupt(exhibit: Exhibit) -> bool:
@@ -181,17 +185,23 @@ def _names_a_suspect(exhibit: Exhibit) -> bool:
     used = {leaf.id for leaf in ast.walk(exhibit.tree) if isinstance(leaf, ast.Name)}
     used |= {leaf.attr for leaf in ast.walk(exhibit.tree) if isinstance(leaf, ast.Attribute)}
     used |= {leaf.arg or "" for leaf in ast.walk(exhibit.tree) if isinstance(leaf, ast.keyword)}
+    texts = (leaf.value for leaf in ast.walk(exhibit.tree) if isinstance(leaf, ast.Constant))
+    used |= {word for text in texts if isinstance(text, str) for word in re.findall(r"\w+", text[:2000])}
     return not suspects or bool(suspects & used)
 
 
-def _shares_a_value(exhibit: Exhibit) -> bool:
-    """Whether a script made up for a report that names no call is led there by it all the same: by a value that the
-    report or its logs show, or by the address, which tells of a read past the end of what is mapped."""
-    native = exhibit.symptom.native
-    if native is not None and native.address == "page":
+_DEEP = 1000
+"""A number in a script from which on it may make data too deep, or too long, for a stack."""
+
+
+def _leads_there(exhibit: Exhibit) -> bool:
+    """Whether a script made up for a report that names no call is led there all the same: by the address, which tells
+    of a read past the end of what is mapped or of a stack used up, or by a value that the report or its logs show."""
+    address = exhibit.symptom.native.address if exhibit.symptom.native else ""
+    values = [leaf.value for leaf in ast.walk(exhibit.tree) if isinstance(leaf, ast.Constant)]
+    if address == "page" or (address == "stack" and any(type(v) is int and v >= _DEEP for v in values)):
         return True
     shown = exhibit.told + "\n" + exhibit.logged
-    values = [leaf.value for leaf in ast.walk(exhibit.tree) if isinstance(leaf, ast.Constant)]
     texts = [
         value if isinstance(value, str) else str(value) for value in values if isinstance(value, str | int | float)
     ]
