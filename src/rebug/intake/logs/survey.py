@@ -24,7 +24,7 @@ BEFORE = 12  # lines kept of what stood before one
 KEPT = 2000  # bytes of a line that are kept
 
 _DIGITS = b"0123456789"
-_PUNCTUATION = bytes(b if bytes([b]).isalnum() or b >= 128 else 32 for b in range(256))
+_PUNCTUATION = bytes(b if bytes([b]).isalnum() or b >= 128 or b == 10 else 32 for b in range(256))
 _SERIOUS = {"ERROR", "CRITICAL"}
 
 
@@ -75,8 +75,10 @@ class Survey:
         if unknown:
             self._learn(unknown, counts, keys, raw)
         last = dict(zip(keys, range(1, len(keys) + 1), strict=True))
-        for key in counts.keys() & self._keys.keys():
+        for key in counts.keys() - unknown:
             self._count(self._keys[key], counts[key], last[key])
+        for key in unknown & self._keys.keys():
+            self._count(self._keys[key], 0, last[key])
         self.traces.feed(block, raw, self.lines)
         self.gaps.feed(raw, self.lines)
         self._ends_of(raw)
@@ -104,25 +106,30 @@ class Survey:
         """Find the template of each new digit-less line, and remember it where it stands more than once; the others
         (with identifiers that have letters) hardly come again and are counted at once."""
         first = dict(zip(reversed(keys), range(len(keys) - 1, -1, -1), strict=True))
-        alphabetic = bytes.isalpha
-        for at in sorted(map(first.__getitem__, unknown)):
-            line = raw[at]
-            spoken: Iterable[bytes] = filter(alphabetic, line[:KEPT].translate(_PUNCTUATION).split())
-            words = b" ".join(spoken)
-            number = self._sets.get(words)
+        places = sorted(map(first.__getitem__, unknown))
+        spoken = b"\n".join([raw[at] for at in places]).translate(_PUNCTUATION).split(b"\n")
+        alphabetic, sets, numbers = bytes.isalpha, self._sets, list[int]()
+        for at, words in zip(places, spoken, strict=True):
+            kept: Iterable[bytes] = filter(alphabetic, words[:KEPT].split())
+            mark = b" ".join(kept)
+            number = sets.get(mark)
             if number is None:
-                number = self._template(line, at, raw)
+                number = self._template(raw[at], at, raw)
                 if self._set_bytes > MAX_REMEMBERED:
-                    self._sets.clear()
+                    sets.clear()
                     self._set_bytes = 0
-                self._sets[words] = number
-                self._set_bytes += len(words) + OVERHEAD
-            key = keys[at]
-            if counts[key] == 1:
-                self._count(number, 1, at + 1)
-            else:
-                self._keys[key] = number
-                self._key_bytes += len(key) + OVERHEAD
+                sets[mark] = number
+                self._set_bytes += len(mark) + OVERHEAD
+            numbers.append(number)
+        last = dict(zip(numbers, places, strict=True))
+        for number, count in Counter(numbers).items():
+            self._count(number, count, last[number] + 1)
+        for at, number in zip(places, numbers, strict=True):
+            more = counts[keys[at]] - 1
+            if more:
+                self._count(number, more, at + 1)
+                self._keys[keys[at]] = number
+                self._key_bytes += len(keys[at]) + OVERHEAD
 
     def _template(self, line: bytes, at: int, raw: Sequence[bytes]) -> int:
         """The template of a line that has to be parsed; -1 for a line that begins no record."""
