@@ -29,7 +29,7 @@ def after(tmp_path: Path) -> Callable[..., Situation]:
     (tmp_path / "box.py").write_text("def load():\n    import numpy\n")
 
     def made(*failures: Failure, requirements: tuple[str, ...] = ()) -> Situation:
-        report = parse_report("# load() crashes\n")
+        report = parse_report("# load() crashes\n\nbox 1, and yaml is installed too (6.0.1)\n")
         environment = Environment(
             python=Path("p"),
             prefix=tmp_path,
@@ -69,7 +69,7 @@ def test_what_the_subject_imports_when_it_is_used_is_installed(after: Callable[.
     assert (candidate.requirements, candidate.parents, candidate.proposer) == (("numpy",), ("c0001",), "lacking")
     wrapped = Failure(type="RuntimeError", message="install an extra", cause=lost("yaml"))
     (candidate,) = Lacking().propose(after(wrapped, requirements=("tool",)))
-    assert candidate.requirements == ("tool", "PyYAML")
+    assert candidate.requirements == ("tool", "PyYAML==6.0.1")
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from rebug.model import Candidate, Failure, Role, Trial
 from rebug.ports import Situation
+from rebug.propose.entry_points import version_near
 from rebug.propose.known import distribution_for, is_stdlib
 
 _MISSING = re.compile(r"No module named '(?P<module>[\w.]+)'")
@@ -47,8 +48,13 @@ def missing(trial: Trial, situation: Situation) -> str:
     module = next(filter(None, map(_module, _chain(failures[0]))), "")
     own = {*situation.index.modules, *situation.environment.modules}
     name = "" if not module or module in own or is_stdlib(module) else distribution_for(module)
-    known = {*situation.environment.packages, *trial.candidate.requirements}
-    return "" if re.sub(r"[-_.]+", "-", name).lower() in known else name
+    normal = re.sub(r"[-_.]+", "-", name).lower()
+    known = {*situation.environment.packages, *(item.partition("==")[0] for item in trial.candidate.requirements)}
+    if not name or normal in known or name in known:
+        return ""
+    stated = {re.sub(r"[-_.]+", "-", v.name).lower(): v.version for v in situation.report.versions if v.role == "used"}
+    version = stated.get(normal) or version_near(module, situation.report.body)
+    return f"{name}=={version}" if version else name
 
 
 def _chain(failure: Failure) -> Iterator[Failure]:
