@@ -243,3 +243,34 @@ def test_a_message_alone_gives_the_call_that_logs_it(crates: Crates) -> None:
     assert crates.run(made[0].script, "repaired").exit == 0
     untold = replace(situation, trials=(parent,), symptom=replace(situation.symptom, good_versions=()))
     assert crates.trial(made[0], untold).loss.stage is Stage.KIND
+
+
+TOOL = """# `crates check` exits with status {status}, whatever it finds
+
+```console
+$ crates check askew.txt
+askew.txt: 1 crate stands askew
+$ echo $?
+{status}
+```
+"""
+
+
+@pytest.mark.parametrize(
+    ("status", "printed", "ends", "stage"),
+    [
+        (0, "askew.txt: 1 crate stands askew", 0, Stage.MATCH),
+        (0, "no files to check", 0, Stage.KIND),
+        (2, "askew.txt: 1 crate stands askew", 2, Stage.MATCH),
+        (2, "usage: crates", 2, Stage.KIND),
+        (0, "askew.txt: 1 crate stands askew", 3, Stage.KIND),
+    ],
+)
+def test_an_exit_status_counts_with_what_is_printed(
+    crates: Crates, status: int, printed: str, ends: int, stage: Stage
+) -> None:
+    situation = crates.situation(TOOL.format(status=status))
+    assert (situation.symptom.kind, situation.symptom.exit_status) == (SymptomKind.EXIT, status)
+    script = f"import crates\n\nprint({printed!r})\nassert False, 'the command ends with status {ends}'\n"
+    candidate = replace(_own(script), basis=Basis.REPORT)
+    assert crates.trial(candidate, situation).loss.stage is stage

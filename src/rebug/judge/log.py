@@ -7,6 +7,7 @@ symptom, and a script's claim counts only as far as it is about that message.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator, Sequence, Set
 
 from rebug.instruments import Reading, genuine, readings
@@ -209,9 +210,33 @@ def exit_status(exhibit: Exhibit) -> Evidence:
         return NOTHING
     if exhibit.candidate.basis is Basis.MODEL and not gate.uses_subject(exhibit.tree, exhibit.modules):
         return NOTHING
-    shown = exhibit.observation.stdout + exhibit.observation.stderr
-    told = any(_tells(value, shown) for value in exhibit.symptom.actual + exhibit.symptom.messages)
-    return Evidence(shown=True, failing=True, distance=0.1 if told else 0.4, parts={"message": 0.0 if told else 1.0})
+    symptom, shown = exhibit.symptom, exhibit.observation.stdout + exhibit.observation.stderr
+    texts = symptom.actual + symptom.messages
+    told = any(_tells(value, shown) for value in texts)
+    status = _status_said(exhibit)
+    if symptom.exit_status is not None and status == symptom.exit_status:
+        # many things end with the same status: what is printed has to agree, or a good version has to tell
+        alike = symptom.good_versions and not texts
+        return _ended(0.0 if told else 0.2 if alike else _MADE_UP, "nothing but the status is as reported", status)
+    if symptom.exit_status == 0:
+        return _ended(_MADE_UP if told else 0.4, "the reported status is 0, which it does not look at", status)
+    return _ended(0.1 if told else 0.4, "the reported output does not show", status)
+
+
+def _ended(distance: float, doubt: str, status: int | None) -> Evidence:
+    return Evidence(
+        shown=True,
+        failing=True,
+        distance=distance,
+        parts={"message": distance, "status": 1.0 if status is None else 0.0},
+        reasons=(doubt,) if distance > TOLERANCE else (),
+    )
+
+
+def _status_said(exhibit: Exhibit) -> int | None:
+    """The status in the words by which a script says how a command of the subject ended."""
+    found = re.search(r"\bends with status (-?\d{1,4})\b", said(exhibit.observation)[-20_000:])
+    return int(found[1]) if found else None
 
 
 def _tells(value: Value, text: str) -> bool:

@@ -188,7 +188,7 @@ def _checked(command: Command, symptom: Symptom) -> str:
     """The decisive command with the check that its output does not have the reported text."""
     call = f"status, output = run({_portable(command)!r})\n"
     texts = [pieces for text in telling_texts(command, symptom) if (pieces := pieces_of(text))]
-    if symptom.kind is SymptomKind.EXIT and symptom.exit_status is not None and (symptom.exit_status or not texts):
+    if symptom.kind is SymptomKind.EXIT and symptom.exit_status is not None:
         return call + f"assert status != {symptom.exit_status}, f'the command ends with status {{status}}'\n"
     if not texts:
         check = f"!= {command.status}" if command.status else "== 0"
