@@ -52,6 +52,7 @@ def _of_server(reading: Reading, call: ast.Call, exhibit: Exhibit) -> Evidence:
     target = call.args[0].value if call.args and isinstance(call.args[0], ast.Constant) else None
     if not isinstance(target, str) or re.split(r"[.:]", target)[0] not in exhibit.modules:
         return NOTHING
+    top = re.split(r"[.:]", target)[0]
     given = {keyword.arg: keyword.value for keyword in call.keywords}
     act, job = (_plain(given.get(name)) for name in ("act", "job"))
     load = act or job
@@ -64,6 +65,8 @@ def _of_server(reading: Reading, call: ast.Call, exhibit: Exhibit) -> Evidence:
     }
     if len(load) > _LARGEST_LOAD or not load:
         parts["load"] = 1.0
+    elif _mentions(exhibit.tree, f"{top}.py"):
+        parts["load"] = 0.5  # it may have written a server of that name itself
     elif strain is not None:
         words = _words(load) | (_words(reading.figures.get("place", "")) if not act else set())
         words |= {"job", "run", "task"} if not act else set()
@@ -97,6 +100,12 @@ def _load_call(tree: ast.Module) -> ast.Call | None:
         if isinstance(node.value.func, ast.Name) and node.value.func.id == "load"
     ]
     return calls[0] if len(calls) == 1 else None
+
+
+def _mentions(tree: ast.Module, name: str) -> bool:
+    """Whether the script names a file of that name."""
+    texts = (leaf.value for leaf in ast.walk(tree) if isinstance(leaf, ast.Constant) and isinstance(leaf.value, str))
+    return any(text == name or text.endswith(f"/{name}") for text in texts)
 
 
 def _plain(node: ast.expr | None) -> str:

@@ -153,7 +153,7 @@ class _Server:
         reader, writer = os.pipe()
         out, printed = os.pipe()
         parent = os.getpid()
-        self.pid = os.fork()
+        self.gone, self.pid = False, os.fork()
         if self.pid == 0:
             os.close(reader)
             os.dup2(printed, 1)
@@ -218,9 +218,14 @@ class _Server:
 
         threading.Thread(target=hear, daemon=True).start()
 
+    def ended(self):
+        self.gone = self.gone or os.waitpid(self.pid, os.WNOHANG)[0] == self.pid
+        return self.gone
+
     def end(self):
-        os.kill(self.pid, signal.SIGKILL)
-        os.waitpid(self.pid, 0)
+        if not self.ended():
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
 
 
 def _websocket(address, path):
@@ -310,7 +315,8 @@ class _Run:
         self.server = _Server(self.what, self.samples)
         started = time.monotonic()
         while not self.server.ports:
-            if time.monotonic() > started + 6:
+            if time.monotonic() > started + 6 or self.server.ended():
+                time.sleep(0.1)
                 _cannot_tell("the server did not start to listen; it said: %s" % self.server.last_said)
             time.sleep(0.02)
         for path in self.events:
@@ -477,6 +483,8 @@ def _measure(run):
             figures[loaded].append(run.phase(loaded, _PHASE))
         if run.answers:
             _cannot_tell("the server refuses what is to load it")
+        if run.server.ended():
+            _cannot_tell("the server ended meanwhile; it said: %s" % run.server.last_said)
         clear = min(figures[True]) > 3 * max(figures[False])
         if len(figures[True]) > 1 and clear:
             break
