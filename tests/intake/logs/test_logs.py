@@ -226,3 +226,10 @@ def test_small_exports_become_logs_and_data_stays_data(tmp_path: Path) -> None:
     assert [failure.type for failure in loaded.failures] == ["app.jobs.JobError"]
     assert loaded.log_digest is not None
     assert sum(failure.count for failure in loaded.log_digest.failures) == 4
+
+
+def test_a_kernels_line_without_a_level_is_an_error() -> None:
+    lines = [f"[{n}.000000] eth0: link is up" for n in range(5)]
+    lines.append("[6.500000] python3[88]: segfault at 0 ip 00007f sp 00007f error 4 in box.so[1000+200]")
+    (moment,) = digest_text("\n".join(lines), "dmesg").moments
+    assert (moment.line, moment.why, moment.before[-1]) == (6, "error", lines[4])

@@ -7,6 +7,7 @@ that were seen together before is known too, so that few lines are ever parsed.
 
 from __future__ import annotations
 
+import re
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
@@ -26,6 +27,12 @@ KEPT = 2000  # bytes of a line that are kept
 _DIGITS = b"0123456789"
 _PUNCTUATION = bytes(b if bytes([b]).isalnum() or b >= 128 or b == 10 else 32 for b in range(256))
 _SERIOUS = {"ERROR", "CRITICAL"}
+_ALARM = re.compile(
+    r"\bsegfault\b|\bsegmentation fault\b|\bcore dumped\b|\bout of memory\b|\boom-kill|\bkilled process\b|\bfatal\b"
+    r"|\bpanic\b|\bgeneral protection\b|\bunhandled exception\b|\bexited with (?:code|status|signal) [1-9]",
+    re.IGNORECASE,
+)
+"""What is an error though its line has no level."""
 
 
 @dataclass(slots=True)
@@ -141,10 +148,11 @@ class Survey:
         record = parse_line(text_of(line))
         if record is None or not record.message:
             return -1
-        number = self.miner.of(record.message, record.level, record.logger)
+        level = record.level or ("ERROR" if _ALARM.search(record.message[:1000]) else "")
+        number = self.miner.of(record.message, level, record.logger)
         if number not in self.stats:
             before: tuple[str, ...] = ()
-            if record.level in _SERIOUS and self._errors < MAX_ERRORS:
+            if level in _SERIOUS and self._errors < MAX_ERRORS:
                 self._errors += 1
                 before = tuple(text_of(one) for one in [*list(self.tail)[-BEFORE:], *raw[max(0, at - BEFORE) : at]])
             self.stats[number] = Stats(first=self.lines + at + 1, text=text_of(line), before=before[-BEFORE:])
