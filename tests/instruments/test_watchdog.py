@@ -99,3 +99,10 @@ def test_a_program_as_it_stands_is_watched_with_its_pools(tmp_path: Path) -> Non
     assert status == 1
     assert reading is not None
     assert reading.figures["strand_a"] == "main,waits,std:threading.py:wait,script:<module>"
+
+
+def test_a_wait_that_has_a_limit_is_waited_for_or_cannot_tell(tmp_path: Path) -> None:
+    body = "def act():\n    threading.Event().wait({})"
+    assert watched(tmp_path, body.format(0.8 * SECONDS))[0] == 0
+    status, reading, output = watched(tmp_path, body.format(30))
+    assert (status, reading) == (125, None), output

@@ -170,7 +170,7 @@ def test_a_reported_warning_ends_the_script(made: Made) -> None:
 def test_a_hang_gets_a_watchdog_and_its_own_limits_are_lowered() -> None:
     watched = with_watchdog("import time\n")
     assert genuine(ast.parse(watched), "watchdog")
-    assert watched.endswith("watch(10)\n\n\nimport time\n")
+    assert watched.endswith("watch(8)\n\n\nimport time\n")
     assert with_watchdog("from time import time\n").startswith("import faulthandler\n")
     assert impatient("f(timeout=30)\n") == "f(timeout=3)\n"
     assert impatient("f(timeout=1)\n") == ""

@@ -12,6 +12,7 @@ from rebug.propose.environment import EnvironmentVariations
 from rebug.propose.flip import Flip
 from rebug.propose.from_log import FromLog
 from rebug.propose.growth import Growth
+from rebug.propose.hangs import Hangs
 from rebug.propose.lacking import Lacking
 from rebug.propose.load import Load
 from rebug.propose.mutate import Mutate
@@ -37,6 +38,7 @@ __all__ = [
     "Flip",
     "FromLog",
     "Growth",
+    "Hangs",
     "Lacking",
     "Load",
     "Mutate",
@@ -61,6 +63,7 @@ def free_proposers() -> list[Proposer]:
         Repetition(),
         Snippet(),
         Shell(),
+        Hangs(),
         FromLog(),
         CallerSubclass(),
         Threads(),

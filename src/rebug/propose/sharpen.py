@@ -16,7 +16,7 @@ from rebug.propose.files import put_first
 from rebug.propose.needles import pieces_of, reported_texts
 from rebug.propose.rewrite import with_all_output_check
 
-HANG_SECONDS = 10
+HANG_SECONDS = 8
 """Wall seconds after which a script that should end at once is said to hang."""
 
 PATIENCE = 3
@@ -100,7 +100,7 @@ def with_watchdog(script: str, seconds: int = HANG_SECONDS) -> str:
     """The script ended with status 1 and all stacks shown when it is still running after some seconds; by the plain
     means of the interpreter where the script gives names of the instrument another meaning."""
     tree, instrument = parse(script), parse(inline("watchdog"))
-    plain = {f"import {name}" for name in ("asyncio", "faulthandler", "os", "sys", "threading", "time")}
+    plain = {f"import {name}" for name in ("asyncio", "atexit", "faulthandler", "os", "sys", "threading", "time")}
     own = [node for node in tree.body if ast.unparse(node) not in plain] if tree else []
     if tree and instrument and not bound_names(own) & bound_names(instrument.body):
         return put_first(script, f"{inline('watchdog')}\n\nwatch({seconds})")

@@ -61,6 +61,19 @@ def _file(name: str, known: Literals) -> Made:
     return Made(expression=name, setup=tuple(lines), imports=FOLDER_IMPORTS)
 
 
+def _zip(name: str, known: Literals) -> Made:
+    """A zip file whose members have the names of files that the report gives."""
+    members = [text for text in (*known.quoted, *known.spans) if re.fullmatch(r"[^\s()]*[\w/]\.[a-z0-9]{1,5}|\S*/\S*", text)]
+    lines = [
+        *FOLDER,
+        f"{name} = os.path.join(folder, 'archive.zip')",
+        f"with zipfile.ZipFile({name}, 'w') as written:",
+        f"    for member in {members[:6] or ['a.txt', 'b/c.txt']!r}:",
+        "        written.writestr(member, 'a')",
+    ]
+    return Made(expression=name, setup=tuple(lines), imports=(*FOLDER_IMPORTS, "import zipfile"))
+
+
 def _folder() -> Made:
     return Made(expression="folder", setup=FOLDER, imports=FOLDER_IMPORTS)
 
@@ -72,6 +85,7 @@ def _server() -> Made:
 
 _NAMES: tuple[tuple[str, str], ...] = (
     (r"(^|_)(dir|directory|folder|root|basedir|cwd)$", "folder"),
+    (r"(^|_)(archive|zip|zip_?(file|path|archive)|zf)$", "zip"),
     (r"(path|file|filename|fname|filepath|dest|destination)$|_file$|^file_", "file"),
     (r"(^|_)(fp|fh|stream|f|buffer|buf|fileobj|infile|outfile)$", "stream"),
     (r"(url|uri|endpoint|base_url|href|link)$", "url"),
@@ -120,6 +134,8 @@ def of_kind(kind: str, name: str, known: Literals) -> list[Made]:
             return [_file(name if name.isidentifier() else "path", known)]
         case "folder":
             return [_folder()]
+        case "zip":
+            return [_zip(name, known)]
         case "stream":
             return _streams(name, known)
         case "url":

@@ -6,12 +6,14 @@ for a program as it stands. What is stuck is told by its stacks, which have to b
 """
 
 import asyncio
+import atexit
 import faulthandler
 import os
 import sys
 import threading
 import time
 
+_SCRIPT = os.path.abspath(__file__)
 _STDLIB = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 
 
@@ -21,7 +23,7 @@ def _named(frame):
     if path[:1] == "<" or (path.startswith(_STDLIB) and "-packages" not in path):
         return "std:%s:%s" % (os.path.basename(path).strip("<>"), code.co_name)
     roots = [os.path.join(root, "") for root in sys.path if root and path.startswith(os.path.join(root, ""))]
-    short = "script" if path in (__file__, os.path.abspath(__file__)) else path[len(max(roots, key=len, default="")) :]
+    short = "script" if os.path.abspath(path) == _SCRIPT else path[len(max(roots, key=len, default="")) :]
     return "".join("_" if c.isspace() or c in "],=" else c for c in "%s:%s" % (short, code.co_name))
 
 
@@ -80,9 +82,21 @@ def _path(frames):
 
 def _used():
     """Seconds of processor time that each thread has used, where the system tells."""
-    if not hasattr(time, "pthread_getcpuclockid"):
-        return {}
-    return {t.ident: time.clock_gettime(time.pthread_getcpuclockid(t.ident)) for t in threading.enumerate()}
+    used = {}
+    for thread in threading.enumerate():
+        try:
+            with open("/proc/self/task/%s/stat" % thread.native_id) as file:
+                ticks = file.read().rpartition(")")[2].split()[11:13]
+        except OSError:
+            continue
+        used[thread.ident] = sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
+    return used
+
+
+def _limited(frames):
+    """Whether the wait ends by itself after a time: the standard library's call was given a limit."""
+    waits = [f for f in frames if _named(f)[:4] == "std:" and "select" not in f.f_code.co_filename]
+    return any(isinstance(f.f_locals.get("timeout"), (int, float)) and f.f_locals["timeout"] > 0 for f in waits)
 
 
 class _Watch(threading.Thread):
@@ -94,16 +108,23 @@ class _Watch(threading.Thread):
 
     def run(self):
         time.sleep(self.seconds * 0.5)
-        samples, before = [], _used()
-        while len(samples) < 9:
-            samples.append({key: [(f, f.f_lasti) for f in frames] for key, frames in _strands().items()})
-            time.sleep(self.seconds * 0.055)
-        busy = [ident for ident, used in _used().items() if used - before.get(ident, 0.0) > 0.1 * self.seconds]
+        until = time.monotonic() + self.seconds * 0.7
+        while True:
+            samples, before = [], _used()
+            while len(samples) < 9:
+                samples.append({key: [(f, f.f_lasti) for f in frames] for key, frames in _strands().items()})
+                time.sleep(self.seconds * 0.055)
+            busy = [ident for ident, used in _used().items() if used - before.get(ident, 0.0) > 0.1 * self.seconds]
+            limited = any(_limited(frames) for _, frames, still in _same(samples) if still)
+            if not limited or time.monotonic() > until:
+                self.end(samples, busy, limited)
+
+    def end(self, samples, busy, limited):
+        """Say what is stuck, and end the process: with status 125 if that may be over in a while."""
         base = samples[-1].get(("thread", self.main), [])
         over = bool(base) and base[0][0].f_code.co_name != "<module>"  # the main program is done
-        aside = [
-            t.ident for t in threading.enumerate() if t.ident != self.main and (t in self.before or over * t.daemon)
-        ]
+        others = [t for t in threading.enumerate() if t.ident != self.main]
+        aside = [t.ident for t in others if t in self.before or (over and t.daemon)]
         told, sure = [], False
         for key, frames, still in sorted(_same(samples), key=lambda one: one[0] != ("thread", self.main)):
             names, waits = _path(frames), still and key[1] not in busy
@@ -113,21 +134,27 @@ class _Watch(threading.Thread):
                 told.append(",".join([who, "waits" if waits else "loops", *names])[:300])
         figures = " ".join("strand_%s=%s" % (chr(97 + n), text) for n, text in enumerate(told[:8]))
         what = "the process cannot end" if over else "it does not come back"
+        sure = sure and not limited
         sys.stdout.flush()
         faulthandler.dump_traceback(all_threads=True)
         text = "after %g seconds %s [hang end=%s %s]" % (self.seconds, what, "exit" if over else "call", figures)
-        sys.stderr.write("\nAssertionError: %s\n" % text if sure else "\nIt is only slow: cannot tell.\n")
+        sys.stderr.write(
+            "\nAssertionError: %s\n" % text if sure else "\nIt is slow, or waits for a limited time: cannot tell.\n"
+        )
         sys.stderr.flush()
+        tidying = threading.Thread(target=atexit._run_exitfuncs, daemon=True)  # temporary files
+        tidying.start()
+        tidying.join(1)
         os._exit(1 if sure else 125)
 
 
-def watch(seconds=10.0):
+def watch(seconds=8.0):
     """From now on, a program that has not ended after so many seconds ends with status 1 and what it is stuck at."""
-    faulthandler.dump_traceback_later(seconds + 2, exit=True)  # for a call that lets no Python code run
+    faulthandler.dump_traceback_later(seconds * 1.75, exit=True)  # for a call that lets no Python code run
     _Watch(seconds).start()
 
 
-def hang(act, seconds=10.0):
+def hang(act, seconds=8.0):
     """Status 1 if act() does not come back or the process cannot end after it; 125 if act() fails."""
     watch(seconds)
     try:
