@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from rebug.confirm.explain import explanation
 from rebug.confirm.header import ScriptSource
 from rebug.confirm.standalone import requirements, standalone
-from rebug.confirm.statistics import repeats
+from rebug.confirm.statistics import more_runs, repeats, stable
 from rebug.errors import EnvironmentFailed
 from rebug.judge import reached
 from rebug.model import (
@@ -31,6 +31,9 @@ from rebug.model import (
     Variation,
 )
 from rebug.ports import Engine, Environments, Index, Job, Judge, Limits, Narrator, Situation
+
+REPEATING_SECONDS = 60.0
+"""Seconds that the repeated runs may take, summed over all of them; on several cores it takes less."""
 
 MOST_GOOD_VERSIONS = 2
 """Stated good versions that are tried; each may need an environment of its own."""
@@ -67,7 +70,7 @@ class Confirmer:
         for cut in (True, False):
             script = standalone(trial, self.symptom, self.source, environment, modules=self.index.modules, cut=cut)
             repeated, doubts = self._repeat(trial.candidate, script, environment, trials, deadline)
-            if not doubts:
+            if not doubts or repeated.failures:
                 break
         last_good = ""
         if not doubts:
@@ -112,8 +115,8 @@ class Confirmer:
         trials: Sequence[Trial],
         deadline: float | None,
     ) -> tuple[Repeats, tuple[str, ...]]:
-        """Run the script `runs` times; the doubts are empty when it failed for the reported reason each time."""
-        seen = self._run(replace(candidate, script=script), environment, self.runs, deadline)
+        """Run the script `runs` times, more often when it comes and goes; no doubts when it is stable and fails for the
+        reported reason."""
         situation = Situation(
             report=self.report,
             symptom=self.symptom,
@@ -122,12 +125,24 @@ class Confirmer:
             round=0,
             trials=trials,
         )
-        verdicts = [self._disagreement(candidate, script, observation, situation) for observation in seen]
-        failures = sum(not verdict for verdict in verdicts)
+        standing = replace(candidate, script=script)
+        verdicts: list[str] = []
+        fickle, batch, seconds = self.symptom.kind is SymptomKind.RACE, self.runs, 0.0
+        while True:
+            seen = self._run(standing, environment, batch, deadline)
+            verdicts += [self._disagreement(candidate, script, observation, situation) for observation in seen]
+            seconds += sum(observation.seconds for observation in seen)
+            failures, batch = sum(not verdict for verdict in verdicts), 4
+            spent = seconds > REPEATING_SECONDS or any(observation.limit == "deadline" for observation in seen)
+            if spent or not more_runs(failures, len(verdicts), fickle=fickle):
+                break
+        repeated = repeats(failures, len(verdicts))
+        if stable(failures, len(verdicts)):
+            return repeated, ()
         doubts = tuple(dict.fromkeys(verdict for verdict in verdicts if verdict))
-        if doubts and failures and self.symptom.kind is not SymptomKind.RACE:
-            doubts = (f"it fails in {failures} of {len(seen)} runs only", *doubts)
-        return repeats(failures, len(seen)), doubts
+        if failures:
+            doubts = (f"it fails in {failures} of {len(verdicts)} runs only", *doubts)
+        return repeated, doubts
 
     def _run(
         self, candidate: Candidate, environment: Environment, times: int, deadline: float | None
