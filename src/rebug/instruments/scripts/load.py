@@ -266,7 +266,7 @@ class _Client:
 
     def __init__(self, server):
         self.server, self.address, self.sockets = server, server.ports[0], {}
-        self.connection = http.client.HTTPConnection(*self.address[:2], timeout=12)
+        self.connection = http.client.HTTPConnection(*self.address[:2], timeout=5)
 
     def ask(self, method, path, body=None):
         """Sends the request; the answer's status."""
@@ -279,13 +279,19 @@ class _Client:
             self.sockets[path].sendall(b"\x81" + size + b"\0\0\0\0" + data)
             return 200
         data = body if body is None or isinstance(body, str) else json.dumps(body)
-        try:
-            self.connection.request(method, path, data, {"Content-Type": "application/json"} if data else {})
-            answer = self.connection.getresponse()
-            text = answer.read()
-        except (http.client.HTTPException, ConnectionError):
-            self.connection.close()
-            return 0
+        for last in (False, True):  # a connection that was kept may have been closed by the server meanwhile
+            try:
+                self.connection.request(method, path, data, {"Content-Type": "application/json"} if data else {})
+                answer = self.connection.getresponse()
+                text = answer.read()
+                break
+            except socket.timeout:  # late, if at all: no refusal
+                self.connection.close()
+                return 202
+            except (http.client.HTTPException, OSError):
+                self.connection.close()
+                if last:
+                    return 0
         if method == "GET" and "json" in answer.getheader("Content-Type", ""):
             with contextlib.suppress(ValueError):
                 self.server.counters(path, json.loads(text.decode()))
@@ -307,7 +313,7 @@ class _Run:
         self.what = what
         self.job, self.act, self.metric, self.events = job, act, metric, events
         self.probes, self.probe, self.server = list(probes), None, None
-        self.answers, self.samples, self.timed = [], [], {False: [], True: []}
+        self.refused, self.samples, self.timed = [], [], {False: [], True: []}
 
     def start(self):
         if self.server:
@@ -354,10 +360,8 @@ class _Run:
         """One phase; its figure, in seconds: the mean step, or how long answers take."""
         start, stop = time.monotonic(), threading.Event()
         actor = threading.Thread(target=self._acting, args=(stop,))
-        if loaded and self.act:
+        if loaded:
             actor.start()
-        elif loaded:
-            self.send(self.job, "job")
         answers, enough = [], False
         while time.monotonic() < start + seconds or not (enough or time.monotonic() > start + 3 * seconds):
             began = time.monotonic()
@@ -368,8 +372,8 @@ class _Run:
             done = self.steps(start, time.monotonic()) if self.metric == "step" else len(answers)
             enough = done >= 4
         stop.set()
-        if loaded and self.act:
-            actor.join(12)
+        if loaded:
+            actor.join(6)
         end = time.monotonic()
         if seconds >= _PHASE:
             self.timed[loaded].append((start, end))
@@ -378,14 +382,15 @@ class _Run:
         return _long(answers)
 
     def _acting(self, stop):
-        client = _Client(self.server)
-        try:
-            while not stop.wait(0.1):
-                if not 0 < client.ask(*self.act) < 400:
-                    self.answers.append(0)
-                    return
-        except OSError:
-            self.answers.append(0)
+        """Sends the act again and again, or the job; that only once, if the answer does not wait for its end."""
+        client, status, took = _Client(self.server), 200, 1.0
+        while 0 < status < 400 and not stop.wait(0.1 if self.act else 0) and (self.act or took > 0.05):
+            began, status = time.monotonic(), 0
+            with contextlib.suppress(OSError):  # of a websocket
+                status = client.ask(*(self.act or self.job))
+            took = time.monotonic() - began
+        if not 0 < status < 400:
+            self.refused.append(status)
 
     def settle(self, usual):
         """Waits until the load is worked off; a server that still has some after some seconds is started anew."""
@@ -481,8 +486,8 @@ def _measure(run):
             if not loaded and figures[True]:
                 run.settle(min(figures[False])) if run.act else run.settle_job()
             figures[loaded].append(run.phase(loaded, _PHASE))
-        if run.answers:
-            _cannot_tell("the server refuses what is to load it")
+        if run.refused:
+            _cannot_tell("the server refuses what is to load it: status %d" % run.refused[0])
         if run.server.ended():
             _cannot_tell("the server ended meanwhile; it said: %s" % run.server.last_said)
         clear = min(figures[True]) > 3 * max(figures[False])
