@@ -11,7 +11,10 @@ from rebug.execute import tree
 
 
 def test_the_share_of_a_process_that_has_ended_since_is_nothing() -> None:
-    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    program = [sys.executable, "-c", "print(flush=True); input()"]
+    child = subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert child.stdout is not None
+    child.stdout.readline()  # it is itself by now, not the fork of this process
     seen = tree.read(child.pid)
     assert seen is not None
     assert 0 < tree.share(seen) <= seen.rss

@@ -237,6 +237,9 @@ def test_a_warning_matches_by_category_and_text_once_the_script_fails(verdict_of
 
 def test_a_crash_is_its_signal(verdict_of: Judge) -> None:
     symptom = Symptom(kind=SymptomKind.CRASH, signal="SIGSEGV")
-    assert verdict_of(SCRIPT, Observation(ended=Ended.SIGNALLED, signal="SIGSEGV"), symptom).loss.stage is Stage.MATCH
-    killed = verdict_of(SCRIPT, Observation(ended=Ended.SIGNALLED, signal="SIGKILL"), symptom)
+    own = "# It dies\n\n```python\nload('x')\n```\n"
+    died = Observation(ended=Ended.SIGNALLED, signal="SIGSEGV")
+    assert verdict_of(SCRIPT, died, symptom, body=own).loss.stage is Stage.MATCH
+    assert verdict_of(SCRIPT, died, symptom).loss.stage is Stage.KIND, "the report has nothing to do with it"
+    killed = verdict_of(SCRIPT, Observation(ended=Ended.SIGNALLED, signal="SIGKILL"), symptom, body=own)
     assert killed.loss.stage is not Stage.MATCH
