@@ -20,6 +20,7 @@ from rebug.propose.native import NativeProbe
 from rebug.propose.neighbour_tests import NeighbourTests
 from rebug.propose.regression import Regression
 from rebug.propose.repetition import Repetition
+from rebug.propose.schedule import Schedule
 from rebug.propose.sharpen import Sharpen
 from rebug.propose.shell import Shell
 from rebug.propose.snippet import Snippet
@@ -46,6 +47,7 @@ __all__ = [
     "NeighbourTests",
     "Regression",
     "Repetition",
+    "Schedule",
     "Sharpen",
     "Shell",
     "Snippet",
@@ -67,6 +69,7 @@ def free_proposers() -> list[Proposer]:
         FromLog(),
         CallerSubclass(),
         Threads(),
+        Schedule(),
         EntryPoints(),
         NeighbourTests(),
         Mutate(),
