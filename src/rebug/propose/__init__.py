@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rebug.ports import Proposer
+from rebug.propose.amplify import Amplify
 from rebug.propose.assertions import Assertions
 from rebug.propose.crosscheck import CrossCheck
 from rebug.propose.crossover import Crossover
@@ -29,6 +30,7 @@ from rebug.propose.subclass import CallerSubclass
 from rebug.propose.threads import Threads
 
 __all__ = [
+    "Amplify",
     "Assertions",
     "CallerSubclass",
     "CrossCheck",
@@ -78,6 +80,7 @@ def free_proposers() -> list[Proposer]:
         StandIns(),
         Assertions(),
         Sharpen(),
+        Amplify(),
         Regression(),
         Flip(),
         CrossCheck(),
