@@ -24,3 +24,12 @@ def jobserver(tmp_path: Path) -> Callable[[str], Path]:
         return place
 
     return make
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """The whole way takes minutes: it is gone only when asked for, by `-m slow`."""
+    if "slow" in config.getoption("-m"):
+        return
+    for item in items:
+        if item.path.parent == HERE and item.get_closest_marker("slow"):
+            item.add_marker(pytest.mark.skip(reason="takes minutes; run with `pytest -m slow`"))
