@@ -32,7 +32,7 @@ from rebug.model import (
 )
 from rebug.ports import Engine, Environments, Index, Job, Judge, Limits, Narrator, Situation
 
-REPEATING_SECONDS = 60.0
+REPEATING_SECONDS = 30.0
 """Seconds that the repeated runs may take, summed over all of them; on several cores it takes less."""
 
 MOST_GOOD_VERSIONS = 2

@@ -16,6 +16,7 @@ _REPORTED = {"snippet", "shell"}
 """Proposers that take programs and commands from the report as they stand."""
 
 _KEEPING = _REPORTED | {
+    "amplify",
     "assertions",
     "environment-variations",
     "from-log",

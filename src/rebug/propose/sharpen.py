@@ -74,7 +74,7 @@ class Sharpen:
 
 def _sharpened(trial: Trial, situation: Situation) -> Iterator[Candidate]:
     script, observation = trial.candidate.script, trial.observation
-    hasty = impatient(script) if observation.ended is Ended.TIMED_OUT and _times_out(situation) else ""
+    hasty = impatient(script) if observation.ended is Ended.TIMED_OUT and times_out(situation) else ""
     if hasty:
         yield replace(
             trial.candidate, id="", round=0, script=hasty, proposer=Sharpen.name, parents=(trial.candidate.id,)
@@ -109,7 +109,8 @@ def with_watchdog(script: str, seconds: int = HANG_SECONDS) -> str:
     )
 
 
-def _times_out(situation: Situation) -> bool:
+def times_out(situation: Situation) -> bool:
+    """Whether what is reported ends in a time-out's exception."""
     reported = situation.symptom.failure
     return reported is not None and "Timeout" in reported.name
 

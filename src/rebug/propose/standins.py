@@ -12,6 +12,7 @@ from rebug.model import Candidate, Hypothesis, Role, Trial
 from rebug.ports import Situation
 from rebug.propose.code import add_imports, parse
 from rebug.propose.files import put_first
+from rebug.propose.sharpen import impatient, times_out
 
 _REFUSED = re.compile(
     r"refused|ECONNREFUSED|Name or service not known|name resolution|getaddrinfo|nodename nor servname|unreachable"
@@ -118,7 +119,8 @@ class StandIns:
             if trial.candidate.id not in done and trial.candidate.role is Role.ATTEMPT and _was_refused(trial):
                 script = with_server(trial.candidate.script, f"{situation.report.title}\n{situation.report.body}")
                 if script:
-                    yield _candidate(trial, script)
+                    hasty = impatient(script) if times_out(situation) else ""
+                    yield _candidate(trial, hasty or script)
 
 
 def _candidate(trial: Trial, script: str) -> Candidate:
