@@ -294,3 +294,23 @@ def test_several_tracebacks_stay_apart() -> None:
     failures = parse_tracebacks(f"{PLAIN}\nand then\n\n{PLAIN.replace('KeyError', 'struct.error')}")
     assert [failure.type for failure in failures] == ["KeyError", "struct.error"]
     assert all(failure.cause is None for failure in failures)
+
+
+def test_a_dump_of_py_spy_is_read_thread_by_thread() -> None:
+    text = (
+        "Process 1234: python app.py\nPython v3.11.4 (/usr/bin/python3.11)\n\n"
+        'Thread 1234 (idle): "MainThread"\n'
+        "    wait (threading.py:327)\n"
+        "    close (wire/line.py:40)\n"
+        "    <module> (app.py:3)\n"
+        'Thread 0x7F12 (active+gil): "Thread-1 (take)"\n'
+        "    take (wire/line.py:23)\n"
+    )
+    main, other = parse_tracebacks(text)
+    assert [(f.file, f.line, f.function) for f in main.frames] == [
+        ("app.py", 3, "<module>"),
+        ("wire/line.py", 40, "close"),
+        ("threading.py", 327, "wait"),
+    ]
+    assert (main.type, main.line, [f.function for f in other.frames]) == ("", 4, ["take"])
+    assert parse_tracebacks("Thread 12 (idle): nothing of the kind\n") == ()

@@ -1,4 +1,4 @@
-"""Tracebacks that other tools print: IPython and Jupyter, rich, pytest."""
+"""Tracebacks and stacks that other tools print: IPython and Jupyter, rich, pytest, py-spy."""
 
 from __future__ import annotations
 
@@ -12,8 +12,12 @@ from rebug.model import Failure, Frame
 
 IPYTHON_HEADER = re.compile(r"^\s*(?P<type>[^\W\d][\w.]*)\s{2,}Traceback \(most recent call last\)")
 RICH_HEADER = re.compile(r"^\s*[╭┌+][─\-]+ ?Traceback \(most recent call last\)")
+PYSPY_HEADER = re.compile(
+    r"^\s{0,8}Thread (?:0x)?[0-9A-Fa-f]{1,16}(?: \((?:idle|active|active\+gil)\))(?:: \".{0,100}\")?\s*$"
+)
 PYTEST_ERROR = re.compile(r"^\s{0,8}E(?: {2,}(?P<text>.*)|$)")
 
+_PYSPY_FRAME = re.compile(r"^\s{2,}(?P<function>[^\s(][^(]{0,200}) \((?P<file>[^()\n]{1,400}):(?P<line>\d{1,9})\)\s*$")
 _CELL = re.compile(
     r"^(?:Cell |Input )?In ?\[(?P<cell>\d{1,6}|\*| )\](?:, line (?P<line>\d{1,9}))?"
     r"(?:,? in (?P<function>[^\n]{1,400}))?$"
@@ -102,6 +106,18 @@ def read_rich(lines: Sequence[Line], header: int) -> tuple[Failure, int]:
         line=lines[header].number,
         where="printed",
     ), end
+
+
+def read_pyspy(lines: Sequence[Line], header: int) -> tuple[Failure, int]:
+    """A thread's stack in py-spy's dump, which lists the most recent call first, turned round; the index after it."""
+    frames: list[Frame] = []
+    i = header + 1
+    while i < len(lines) and (found := _PYSPY_FRAME.match(lines[i].text)):
+        file = found["file"].replace("\\", "/")
+        frames.append(Frame(file=file, line=int(found["line"]), function=found["function"].strip()))
+        i += 1
+    kept = tuple(reversed(frames[:MAX_FRAMES]))
+    return Failure(type="", frames=kept, line=lines[header].number, where="printed"), i
 
 
 @dataclass(slots=True)

@@ -12,7 +12,16 @@ from dataclasses import dataclass, field, replace
 
 from rebug.intake import tb_python as plain
 from rebug.intake.lines import Line, numbered
-from rebug.intake.tb_other import IPYTHON_HEADER, PYTEST_ERROR, RICH_HEADER, PytestReader, read_ipython, read_rich
+from rebug.intake.tb_other import (
+    IPYTHON_HEADER,
+    PYSPY_HEADER,
+    PYTEST_ERROR,
+    RICH_HEADER,
+    PytestReader,
+    read_ipython,
+    read_pyspy,
+    read_rich,
+)
 from rebug.model import Failure
 
 MAX_CHAIN = 40
@@ -106,6 +115,8 @@ def _read_at(lines: Sequence[Line], i: int, scan: _Scan, pytest: PytestReader) -
     if "most recent call first" in text and plain.DUMP.search(text):
         message, scan.fatal = scan.fatal, ""
         return plain.read_dump(lines, i + 1, header=i, message=message)
+    if text.lstrip().startswith("Thread ") and PYSPY_HEADER.match(text):
+        return read_pyspy(lines, i)
     at = text.find('File "')
     if at >= 0:
         return _read_headless(lines, i, at)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -97,6 +98,8 @@ def _inside(frames: Sequence[Frame], modules: Sequence[str]) -> list[Frame]:
 
 def _std(frame: Frame) -> bool:
     path = frame.file.replace("\\", "/")
+    if not path.startswith(("/", "<")) and ":" not in path:  # as py-spy shortens them
+        return path.partition("/")[0].removesuffix(".py") in sys.stdlib_module_names
     return "-packages/" not in path and bool(re.search(r"/lib(?:64)?/python3|^<frozen", path))
 
 

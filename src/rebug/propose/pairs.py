@@ -44,6 +44,10 @@ class Pair:
     served: Ends
     client: Ends
     asynchronous: bool = False
+    server_enters: bool = True  # it is a context manager; else it is closed by `stop`
+    client_enters: bool = True
+    awaited: tuple[bool, bool] = (False, False)  # whether the calls that serve and connect are coroutines
+    stop_awaited: bool = False
     forever: str = ""  # the server's method that serves until it is stopped, "" when serving has begun already
     stop: str = ""
 
@@ -119,6 +123,7 @@ def _pair(workshop: Workshop, server: Symbol, client: Symbol) -> Pair | None:
     ):
         return None
     forever = _method(workshop, running, ("serve_forever",)) if not asynchronous else ""
+    stop = _method(workshop, running, _STOPPING)
     return Pair(
         imports=imports,
         serve=serve,
@@ -126,8 +131,12 @@ def _pair(workshop: Workshop, server: Symbol, client: Symbol) -> Pair | None:
         served=_ends(workshop, accepted or connected),
         client=_ends(workshop, connected),
         asynchronous=asynchronous,
+        server_enters=_enters(workshop, running, asynchronous=asynchronous),
+        client_enters=_enters(workshop, connected, asynchronous=asynchronous),
+        awaited=(server.is_async, client.is_async),
+        stop_awaited=running is not None and bool(stop) and (_find(workshop, running, stop) or running).is_async,
         forever=forever,
-        stop=_method(workshop, running, _STOPPING),
+        stop=stop,
     )
 
 
@@ -208,6 +217,10 @@ def _definition(workshop: Workshop, symbol: Symbol) -> ast.FunctionDef | ast.Asy
 
 def _asynchronous(workshop: Workshop, symbol: Symbol, given: Symbol | None) -> bool:
     return symbol.is_async or (given is not None and _find(workshop, given, "__aenter__") is not None)
+
+
+def _enters(workshop: Workshop, given: Symbol | None, *, asynchronous: bool) -> bool:
+    return given is None or _find(workshop, given, "__aenter__" if asynchronous else "__enter__") is not None
 
 
 def _find(workshop: Workshop, owner: Symbol, name: str) -> Symbol | None:

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rebug.propose.pairs import Ends, Pair
+from rebug.propose.pairs import Pair
 
 MESSAGES = 20
 """Messages that one end sends before the other acts: more than buffers and high-water marks usually hold."""
@@ -72,12 +72,16 @@ def _threaded_program(pair: Pair, talk: Talk) -> str:
         f"        server = {pair.serve}",
         *(f"        {line}" for line in begun),
         "        with contextlib.suppress(Exception):",
-        f"            with {pair.connect} as peer:",
+        f"            with {_closing(pair)} as peer:",
         _indent(_filled(talk.client, words), 4),
         *([f"        server.{pair.stop}()"] if pair.stop else []),
         *(["        serving.join()"] if pair.forever else []),
     ]
     return "import contextlib\nimport socket\nimport threading\nimport time\n\n\n" + "\n".join(lines)
+
+
+def _closing(pair: Pair) -> str:
+    return pair.connect if pair.client_enters else f"contextlib.closing({pair.connect})"
 
 
 def _async_program(pair: Pair, talk: Talk) -> str:
@@ -86,6 +90,12 @@ def _async_program(pair: Pair, talk: Talk) -> str:
         "wait_told": "await asyncio.wait_for(told.wait(), 2)",
         "pause": "await asyncio.sleep(0.2)",
     }
+    serve, connect = (
+        f"await {text}" if waits else text for text, waits in zip((pair.serve, pair.connect), pair.awaited, strict=True)
+    )
+    serving = f"await ends.enter_async_context({serve})" if pair.server_enters else serve
+    peer = f"await ends.enter_async_context({connect})" if pair.client_enters else connect
+    later = "push_async_callback" if pair.stop_awaited else "callback"
     lines = [
         "async def talk():",
         "    told = asyncio.Event()",
@@ -97,10 +107,13 @@ def _async_program(pair: Pair, talk: Talk) -> str:
         "    with socket.create_server(('127.0.0.1', 0)) as listener:",
         "        port = listener.getsockname()[1]",
         *([] if "listener" in pair.serve else ["        listener.close()"]),
-        f"        async with {pair.serve}:",
+        "        async with contextlib.AsyncExitStack() as ends:",
+        f"            server = {serving}",
+        *([f"            ends.{later}(server.{pair.stop})"] if pair.stop and not pair.server_enters else []),
         "            with contextlib.suppress(Exception):",
-        f"                async with {pair.connect} as peer:",
-        _indent(_filled(talk.client, words), 5),
+        f"                peer = {peer}",
+        _indent(_filled(talk.client, words), 4),
+        *([] if pair.client_enters or not pair.client.close else [f"                await peer.{pair.client.close}()"]),
         "",
         "",
         "def act():",
@@ -113,8 +126,3 @@ def _filled(text: str, words: dict[str, str]) -> str:
     for name, word in words.items():
         text = text.replace("{" + name + "}", word)
     return text
-
-
-def complete(ends: Ends) -> bool:
-    """Whether an end can be spoken to at all."""
-    return bool(ends.receive or ends.send)
