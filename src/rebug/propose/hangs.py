@@ -64,6 +64,7 @@ def _lines(workshop: Workshop) -> Iterator[tuple[str, str]]:
                 for name, owner in objects.items()
                 if _ENDS.search(text) and f"{name}.start(" not in text and _has(workshop, owner, "start")
             ]
+            begun += ["time.sleep(0.2)"] if begun else []  # what is stopped before it runs is another matter
             body = [f"    {line}" for line in "\n".join([*begun, text]).splitlines()]
             made = workshop.program(["def act():", *body], objects=objects)
             if made and any(module in made for module in workshop.situation.index.modules):
