@@ -63,7 +63,9 @@ def _file(name: str, known: Literals) -> Made:
 
 def _zip(name: str, known: Literals) -> Made:
     """A zip file whose members have the names of files that the report gives."""
-    members = [text for text in (*known.quoted, *known.spans) if re.fullmatch(r"[^\s()]*[\w/]\.[a-z0-9]{1,5}|\S*/\S*", text)]
+    members = [
+        text for text in (*known.quoted, *known.spans) if re.fullmatch(r"[^\s()]*[\w/]\.[a-z0-9]{1,5}|\S*/\S*", text)
+    ]
     lines = [
         *FOLDER,
         f"{name} = os.path.join(folder, 'archive.zip')",
