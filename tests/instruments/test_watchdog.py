@@ -10,7 +10,7 @@ import pytest
 
 from rebug.instruments import Reading, inline, readings
 
-SECONDS = 1.0
+SECONDS = 0.8
 
 
 def watched(tmp_path: Path, body: str, call: str = f"hang(act, {SECONDS})") -> tuple[int, Reading | None, str]:
