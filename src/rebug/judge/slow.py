@@ -64,7 +64,12 @@ def in_the_subject(reading: Reading, exhibit: Exhibit) -> bool:
 def names_on_path(reading: Reading) -> set[str]:
     """The functions and classes that are on the stack while the time is spent."""
     entries = [reading.figures.get("place", ""), *reading.figures.get("via", "").split(">")]
-    return {name for entry in entries for name in re.findall(r"[A-Za-z_]\w*", entry.rpartition(":")[2])} - {"locals"}
+    return {name for entry in entries for name in re.findall(r"[A-Za-z_]\w*", entry.rpartition(":")[2])} - {
+        "locals",
+        "genexpr",
+        "listcomp",
+        "lambda",
+    }
 
 
 def _place_distance(reading: Reading, act: acts.Function, exhibit: Exhibit) -> float:
@@ -94,10 +99,12 @@ def grown(act: acts.Function) -> list[str]:
     found = []
     for node in ast.walk(act):
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
-            sides = (node.left, node.right)
-            sized = any(isinstance(leaf, ast.Name) and leaf.id == size for side in sides for leaf in ast.walk(side))
-            for side in sides if sized else ():
-                if isinstance(side, ast.Constant) and isinstance(side.value, str | bytes):
-                    value = side.value
-                    found.append(value if isinstance(value, str) else value.decode("latin-1"))
-    return found
+            leaves = [leaf for side in (node.left, node.right) for leaf in ast.walk(side)]
+            texts = [leaf.value for leaf in leaves if isinstance(leaf, ast.Constant)]
+            if any(isinstance(leaf, ast.Name) and leaf.id == size for leaf in leaves):
+                found.append("".join(_text(value) for value in texts if isinstance(value, str | bytes)))
+    return [piece for piece in found if piece]
+
+
+def _text(value: str | bytes) -> str:
+    return value if isinstance(value, str) else value.decode("latin-1")

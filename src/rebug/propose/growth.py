@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import inspect
 import json
+import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
@@ -29,7 +30,7 @@ SECONDS = 7.0
 _OWN = 6  # attempts from the report's programs
 _ACTS = 700  # in one probe
 _PROBES = 3
-_ENOUGH = 12  # hits after which a probe ends
+_ENOUGH = 8  # hits after which a probe ends
 _HITS = 4  # of one probe that become attempts
 _FUTURE = "from __future__ import annotations\n"
 _SOURCE = inspect.getsource(growth_prober).partition(_FUTURE)[2]
@@ -110,7 +111,7 @@ def _found(situation: Situation) -> Iterator[Candidate]:
 
 
 def acts_named(script: str, stdout: str) -> list[Act]:
-    """The acts of a probe's script that its run named, in the order of the plan."""
+    """The acts of a probe's script that its run named, worst first."""
     plan = plan_of(script) or {}
     setups, pairs = plan.get("setups"), plan.get("acts")
     if not isinstance(setups, list) or not isinstance(pairs, list):
@@ -131,8 +132,18 @@ def _claim(body: str) -> str:
     )
 
 
+_AGAIN = re.compile(
+    r"\bloops?\b|\brepeat\w*|\bagain and again\b|\bcall(?:s|ing|ed)\b|\bone by one\b|\bincremental\w*|\bbyte by byte\b|"
+    r"\bmany times\b|\bsame (?:name|key|header|object)|\bfurther\b|"
+    r"\beach (?:call|time)|\b(?:small|tiny|single-?byte) \w+",
+    re.IGNORECASE,
+)
+
+
 def _spoken_of(act: Act, told: str) -> bool:
     pieces = pumped(act.body)
+    if not pieces and "in range(n):" in act.body:
+        return bool(_AGAIN.search(told))
     return not pieces or any(described(piece, told) for piece in pieces)
 
 
@@ -141,11 +152,14 @@ def pumped(body: str) -> list[str]:
     tree = parse(body)
     found = []
     for node in ast.walk(tree) if tree else ():
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and isinstance(node.left, ast.Constant):
-            value = node.left.value
-            if isinstance(value, str | bytes) and ast.unparse(node.right) == "n":
-                found.append(value if isinstance(value, str) else value.decode("latin-1"))
-    return found
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and ast.unparse(node.right) == "n":
+            values = [leaf.value for leaf in ast.walk(node.left) if isinstance(leaf, ast.Constant)]
+            found += ["".join(text_of(value) for value in values if isinstance(value, str | bytes))]
+    return [piece for piece in found if piece]
+
+
+def text_of(value: str | bytes) -> str:
+    return value if isinstance(value, str) else value.decode("latin-1")
 
 
 def plan_of(script: str) -> dict[str, object] | None:
@@ -161,7 +175,8 @@ def plan_of(script: str) -> dict[str, object] | None:
 
 
 def hits_of(stdout: str) -> list[int]:
-    """Numbers of the acts that a probe printed; a run's output is not to be trusted."""
+    """Numbers of the acts that a probe printed; those that were slow with the smallest input first, then the steepest.
+    A run's output is not to be trusted."""
     for line in reversed(stdout.splitlines()):
         if line.startswith(growth_prober.PREFIX):
             try:
@@ -169,6 +184,13 @@ def hits_of(stdout: str) -> list[int]:
             except (ValueError, RecursionError):
                 return []
             hits = record.get("hits") if isinstance(record, dict) else None
-            numbers = [hit.get("act") for hit in hits if isinstance(hit, dict)] if isinstance(hits, list) else []
-            return [number for number in numbers if isinstance(number, int) and not isinstance(number, bool)]
+            found = [_hit(hit) for hit in hits if isinstance(hit, dict)] if isinstance(hits, list) else []
+            return [act for _, _, act in sorted(hit for hit in found if hit is not None)]
     return []
+
+
+def _hit(hit: dict[str, object]) -> tuple[int, float, int] | None:
+    size, order, act = hit.get("size"), hit.get("order"), hit.get("act")
+    if type(size) is not int or type(act) is not int or not isinstance(order, int | float):
+        return None
+    return size, -order, act

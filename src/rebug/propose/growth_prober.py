@@ -44,10 +44,10 @@ class Prober:
         if clock() > self.until:
             raise TooLong
 
-    def seconds(self, act: Any, n: int) -> float:
-        """CPU seconds of one call; infinite when it does not come back."""
+    def seconds(self, act: Any, n: int, limit: float = LIMIT) -> float:
+        """CPU seconds of one call; infinite when it is not back after `limit`."""
         started = clock()
-        self.until = started + LIMIT
+        self.until = started + limit
         signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
         try:
             act(n)
@@ -77,28 +77,38 @@ class Prober:
         exec(compile("\n".join(lines), "<act>", "exec"), space)  # noqa: S102 - the subject's sandbox
         return space["act"]
 
-    def order(self, act: Any) -> float:
-        """The order of growth that shows in a quadrupling of the size, 0.0 when none does."""
+    def order(self, act: Any) -> tuple[float, int]:
+        """The order of growth that shows in a quadrupling of the size, 0.0 when none does, and that size."""
         known: list[tuple[int, float]] = []
         n = 4
         while n <= 1 << 16:
             try:
                 took = self.seconds(act, n)
                 if took == math.inf:
-                    return self.explosion(act, *known[-1], n) if known else 0.0
+                    return self.beyond(act, known, n), n
                 order = slope(known[-1], (n, took)) if known and took > 0.002 else 0.0
                 if order > STEEP and took > 0.008:
                     before = min(known[-1][1], self.seconds(act, known[-1][0]))
                     order = slope((known[-1][0], before), (n, min(took, self.seconds(act, n))))
                     if order > STEEP:
-                        return order
+                        return order, n
             except Exception:  # noqa: BLE001 - it refuses such inputs, by whatever error
-                return 0.0
-            if took > 0.02 and order < 1.3:
-                return 0.0
+                return 0.0, n
+            if (took > 0.02 and order < 1.15) or (took > 0.06 and order < 1.35):
+                return 0.0, n
             known.append((n, took))
             n *= 4
-        return 0.0
+        return 0.0, n
+
+    def beyond(self, act: Any, known: list[tuple[int, float]], n: int) -> float:
+        """The order where LIMIT was too short for a size: what more time shows, else what smaller steps show."""
+        if not known:
+            return 0.0
+        before = known[-1]
+        if before[1] < 0.012:
+            return self.explosion(act, *before, n)
+        order = slope(before, (n, min(24 * before[1], self.seconds(act, n, 24 * before[1]))))
+        return order if order > STEEP else 0.0
 
     def explosion(self, act: Any, low: int, took: float, high: int) -> float:
         """Between a size that is quick and one that never comes back: whether the time rises in between."""
@@ -133,9 +143,9 @@ class Prober:
                 if act is None:
                     failed += 1
                     continue
-                order = self.order(act)
+                order, size = self.order(act)
             if order:
-                hits.append({"act": number, "order": round(min(order, 99.0), 2)})
+                hits.append({"act": number, "order": round(min(order, 99.0), 2), "size": size})
             if len(hits) >= self.plan["enough"]:
                 break
         sys.stdout.write(PREFIX + json.dumps({"tried": tried, "failed": failed, "hits": hits}) + "\n")

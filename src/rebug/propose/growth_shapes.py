@@ -52,6 +52,7 @@ def texts(told: str, given: Sequence[str]) -> Iterator[str]:
     named = named_characters(told)[:_NAMED]
     made = [
         _alone(_quoted_pieces(told)),
+        (f"('a' * 80 + {char!r}) * n" for char in (*named, "\n", ",", " ")),
         _alone(piece for piece in _PIECES if set(piece) & set(named)),
         _alone(f"{char}{tail}" for char in named for tail in ("", "a", " ", "a\n")),
         _after(named),
