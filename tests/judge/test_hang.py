@@ -59,7 +59,9 @@ AT_STORE = "main,waits,std:threading.py:wait,box/core.py:_store,box/core.py:put,
         (STORE, "main,loops,box/core.py:put,script:act,script:hang", Stage.MATCH),  # one turn of it is in _store
         (OUTSIDE, "main,waits,std:queue.py:join,script:act,script:hang", Stage.MATCH),
         (OUTSIDE, "main,waits,std:threading.py:join,script:act,script:hang", Stage.NEAR),
-        (None, AT_STORE, Stage.KIND),
+        (None, AT_STORE, Stage.MATCH),  # what act() calls is named and does not come back
+        (None, AT_STORE.replace("main", "thread"), Stage.KIND),
+        (None, AT_STORE.replace("_store", "recv").replace(":put", ":get"), Stage.KIND),
     ],
 )
 def test_the_place_decides(verdict_of: Judge, failure: Failure | None, strand: str, stage: Stage) -> None:

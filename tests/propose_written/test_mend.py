@@ -58,6 +58,7 @@ def test_an_invented_import_that_is_never_used_is_dropped(tmp_path: Path) -> Non
         ("import box\ndef act(): box.load(1)\nleak(act)\n", "leak"),
         ("import box\nasync def main(): await leak_async(box.load)\n", "leak"),
         ("import box\ndef act(n): box.load(n)\ngrowth(act)\n", "growth"),
+        ("import box\ndef act(): box.load(1)\nhang(act)\n", "watchdog"),
         ("import box\ndef leak(act): act()\nleak(box.load)\n", ""),
         ("import box\nbox.load(1)\n", ""),
     ],

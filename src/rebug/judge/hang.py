@@ -25,6 +25,9 @@ _IDLE = re.compile(
 """Calls that wait by their nature, for as long as nobody gives them anything."""
 
 
+_LARGE = 10**6
+
+
 @dataclass(frozen=True, slots=True)
 class Strand:
     """A thread or task that did not end: the calls that it was in, outermost first."""
@@ -172,4 +175,14 @@ def _named(strand: Strand, exhibit: Exhibit) -> float:
         return 0.4 if idle and not names & told else 0.15
     if not names & told:
         return 0.6
-    return 0.35 if idle or not exhibit.symptom.good_versions else 0.2
+    if idle or (not strand.waits and _large(exhibit.tree)):
+        return 0.35
+    asked = strand.who == "main" and acts.act_of(exhibit.tree, "hang") is not None
+    return 0.2 if asked or exhibit.symptom.good_versions else 0.35
+
+
+def _large(tree: ast.Module) -> bool:
+    """Whether the script has a number so large that sound code may count up to it for hours."""
+    numbers = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))
+    powers = any(isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) for node in ast.walk(tree))
+    return powers or any(isinstance(number, int | float) and abs(number) >= _LARGE for number in numbers)

@@ -15,8 +15,9 @@ Let the reported exception come out of the call into the package: do not catch i
 Start several threads or tasks that do what the report describes at the same time, often enough for it to show, and let
 the reported exception come out, or assert what should hold.""",
     SymptomKind.HANG: """\
-Begin with `import faulthandler; faulthandler.dump_traceback_later(8, exit=True)`, then make the call that never
-returns. After it, call `faulthandler.cancel_dump_traceback_later()`. Join every thread that should end.""",
+Define `def act():` with the calls that never return, or after which threads keep the process from ending, and end with
+`hang(act)`: `hang` is there already, it fails if act() stands still for 8 seconds. Give calls that take a time limit one
+of a second; stop and join every thread of your own in act(). Do not define, import or time anything for it.""",
     SymptomKind.CRASH: """\
 Make the very call into the package that kills the interpreter, in the script's own process, with inputs that bring it
 about; repeat it in a loop over sizes if it does not happen each time.""",

@@ -41,7 +41,14 @@ def mended(written: Written, task: Task, situation: Situation) -> Candidate:
     )
 
 
-_INSTRUMENTS = {"leak": "leak", "leak_async": "leak", "growth": "growth", "stall": "stall", "stall_async": "stall"}
+_INSTRUMENTS = {
+    "growth": "growth",
+    "hang": "watchdog",
+    "leak": "leak",
+    "leak_async": "leak",
+    "stall": "stall",
+    "stall_async": "stall",
+}
 """What a script may call without defining it, and the instrument that it belongs to."""
 
 
