@@ -16,8 +16,8 @@ Start several threads or tasks that do what the report describes at the same tim
 the reported exception come out, or assert what should hold.""",
     SymptomKind.HANG: """\
 Define `def act():` with the calls that never return, or after which threads keep the process from ending, and end with
-`hang(act)`: `hang` is there already, it fails if act() stands still for 8 seconds. Give calls that take a time limit one
-of a second; stop and join every thread of your own in act(). Do not define, import or time anything for it.""",
+`hang(act)`: `hang` is there already, it fails if act() stands still for 8 seconds. Give calls that take a time limit a
+short one; stop and join every thread of your own in act(). Do not define, import or time anything for it.""",
     SymptomKind.CRASH: """\
 Make the very call into the package that kills the interpreter, in the script's own process, with inputs that bring it
 about; repeat it in a loop over sizes if it does not happen each time.""",
