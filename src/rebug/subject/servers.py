@@ -19,7 +19,7 @@ _LARGEST = 400_000  # characters of a file
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _SIGNS = re.compile(
     r"\b(?:start_server|create_server|HTTPServer|run_app|serve_forever|TCPSite|make_server|run_simple|TCPServer"
-    r"|WSGIServer|uvicorn\.(?:run|Server|Config)|hypercorn|waitress|websockets\.serve|app\.run|\.listen)\b"
+    r"|WSGIServer|uvicorn\.(?:run|Server|Config)|hypercorn|gunicorn|app\.run|\.listen)\b"
 )
 _ASGI = {"FastAPI", "Starlette", "Quart", "Litestar", "BlackSheep", "Falcon"}
 _WSGI = {"Flask", "Bottle", "Pyramid", "API", "App"}

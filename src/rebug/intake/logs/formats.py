@@ -90,7 +90,7 @@ _KEYS = {
     "message": ("message", "msg", "event", "log", "@message", "MESSAGE", "text", "body", "_raw", "@m"),
     "trace": ("exc_info", "exception", "traceback", "stack_trace", "stack", "error.stack", "err", "exc_text"),
 }
-"""Names that structlog, loguru, bunyan, pino, logstash, ECS, CloudWatch, Datadog and Splunk give these fields."""
+"""Names that structured loggers (bunyan, pino and those of Python), logstash, ECS and collectors give these fields."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,7 +169,7 @@ def _json(text: str) -> LogRecord | None:
 
 def of_mapping(document: Mapping[str, object]) -> LogRecord | None:
     """The record in a mapping with the keys that structured loggers use; None when it has neither message nor level."""
-    nested = document.get("record")  # loguru's serialize=True
+    nested = document.get("record")  # a whole record, serialised beside its text
     if isinstance(nested, dict) and isinstance(nested.get("message"), str):
         document = {**nested, "time": _inner(nested.get("time"), "timestamp"), "level": _inner(nested["level"], "name")}
     picked = {part: _first(document, keys) for part, keys in _KEYS.items()}
