@@ -104,7 +104,7 @@ def _hottest(stacks):
     often = [place for place in often if place[:7] != "script:"] or often
     depth = {place: max(stack[::-1].index(place) for stack in stacks if place in stack) for place in often}
     often.sort(key=lambda place: (depth[place], shares[place]))
-    return (often[-1], shares[often[-1]], ">".join(often[:-1])[-250:] or "-") if often else ("-", 0, "-")
+    return (often[-1], shares[often[-1]], ">".join(often[:-1])[-250:].lstrip(">") or "-") if often else ("-", 0, "-")
 
 
 def _report(act, order, series):
