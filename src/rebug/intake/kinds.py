@@ -41,12 +41,15 @@ _STRONG_SLOW = re.compile(
     r"|\bCPU (?:usage )?(?:at|to|of|goes to|stays at|is at) ?~?\d{2,3} ?%|\bwhole CPU\b"
     r"|\bcatastrophic backtracking\b|\bReDoS\b|"
     r"\bbusy[- ]?(?:loop|wait)\w{0,3}\b|\b\d+ ?(?:x|times) (?:slower|longer)\b|\bhigh CPU\b"
-    r"|\bperformance regression\b|\bspin(?:s|ning)\b",
+    r"|\bperformance regression\b|\bspin(?:s|ning)\b"
+    r"|\b(?:run)?times? (?:explod|blow)\w{0,4}\b|\b(?:four|4|eight|8|sixteen|16) times "
+    r"(?:the time|as long|longer|slower)\b"
+    r"|\b(?:a )?(?:hundred|thousand|ten|several|many|few)s? ?(?:of )?times slower\b|\bsuper-?linear\w{0,2}\b",
     re.IGNORECASE,
 )
 _SLOW = re.compile(
     r"\b(?:extremely|very|really|so|too|painfully|incredibly|unusably)? ?slow(?:er|ly|ness|down|s)?\b"
-    r"|\bperformance\b|\btak(?:es?|ing) (?:\w+ ){0,4}?(?:minutes|hours|seconds|ages|long(?:er)?)\b|\blatency\b"
+    r"|\bperformance\b|\bt(?:ook|ak(?:es?|ing)) (?:\w+ ){0,4}?(?:minutes|hours|seconds|ages|long(?:er)?)\b|\blatency\b"
     r"|\b(?:event )?loop (?:is |gets )?(?:block|stall)\w{0,3}\b|"
     r"\bstall(?:s|ed|ing)?\b|\blags?\b",
     re.IGNORECASE,
