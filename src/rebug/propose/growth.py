@@ -42,9 +42,6 @@ class Growth:
     name = "growth"
     reactive = True
 
-    def __init__(self, seconds: float = SECONDS) -> None:
-        self._seconds = seconds  # wall time of one probe
-
     def propose(self, situation: Situation) -> Iterator[Candidate]:
         if situation.symptom.kind is not SymptomKind.SLOW:
             return
@@ -59,7 +56,7 @@ class Growth:
         for _ in range(_PROBES):
             batch = list(islice(waiting, _ACTS))
             if batch:
-                yield _probe(situation, batch, self._seconds)
+                yield _probe(situation, batch)
 
 
 def attempt(situation: Situation, act: Act, parents: tuple[str, ...] = ()) -> Candidate:
@@ -83,11 +80,11 @@ def attempt(situation: Situation, act: Act, parents: tuple[str, ...] = ()) -> Ca
     )
 
 
-def _probe(situation: Situation, batch: Sequence[Act], seconds: float) -> Candidate:
+def _probe(situation: Situation, batch: Sequence[Act]) -> Candidate:
     setups = list(dict.fromkeys(act.setup for act in batch))
     numbers = {setup: number for number, setup in enumerate(setups)}
     plan = {"setups": setups, "acts": [(numbers[act.setup], act.body) for act in batch]}
-    plan |= {"seconds": seconds, "enough": _ENOUGH}
+    plan |= {"seconds": SECONDS, "enough": _ENOUGH}
     return Candidate(
         script=f"{_FUTURE}{_SOURCE}\n\nmain({plan!r})\n",
         proposer=Growth.name,
@@ -95,7 +92,7 @@ def _probe(situation: Situation, batch: Sequence[Act], seconds: float) -> Candid
         requirements=stated_requirements(situation),
         hypothesis=Hypothesis(
             claim="Some call that the report names takes far longer for some kind of growing input.",
-            conditions=f"about {seconds:.0f} seconds of short measurements",
+            conditions=f"about {SECONDS:.0f} seconds of short measurements",
             prediction="calls whose time grows faster than their input",
         ),
     )
