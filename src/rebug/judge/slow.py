@@ -4,36 +4,25 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import Counter
-from typing import Any
 
 from rebug.instruments import Reading, genuine, readings
-from rebug.intake.factors import factor_said
 from rebug.intake.shapes import described
 from rebug.judge import acts, gate, traces
-from rebug.judge.exhibit import NOTHING, TOLERANCE, Evidence, Exhibit, fails, said
+from rebug.judge.exhibit import NOTHING, Evidence, Exhibit, fails, said
 from rebug.model import Basis, Frame
 
 _LEAST_ORDER = 1.6
 _LEAST_SHARE = 0.5
-_LEAST_RATIO = 3.0
-_SMALL = 100  # a number below that is an option rather than a size
 
 
 def slow(exhibit: Exhibit) -> Evidence:
-    """A genuine reading of growth or of a ratio, of time that is the subject's own."""
-    if exhibit.candidate.basis is not Basis.MEASURED or not fails(exhibit.observation):
-        return NOTHING
+    """A genuine reading of growth whose time is spent in the subject, under a function that the report names, with an
+    input that the report speaks of."""
+    measured = exhibit.candidate.basis is Basis.MEASURED and fails(exhibit.observation)
     found = [reading for reading in readings(said(exhibit.observation)) if reading.kind == "slow"]
-    if found and "ratio" in found[0].figures:
-        return slower(found[0], exhibit)
-    return grows(found[0], exhibit) if found else NOTHING
-
-
-def grows(reading: Reading, exhibit: Exhibit) -> Evidence:
-    """Time that grows faster than the input, under a function that the report names, with an input that the report
-    speaks of."""
-    act = acts.act_of(exhibit.tree, "growth") if genuine(exhibit.tree, "growth") else None
+    if not found or not measured or not genuine(exhibit.tree, "growth"):
+        return NOTHING
+    reading, act = found[0], acts.act_of(exhibit.tree, "growth")
     if act is None or not acts.calls_subject(act, exhibit.tree, exhibit.modules):
         return NOTHING
     if reading.number("order") < _LEAST_ORDER or reading.number("share") < _LEAST_SHARE:
@@ -41,11 +30,11 @@ def grows(reading: Reading, exhibit: Exhibit) -> Evidence:
     if not in_the_subject(reading, exhibit):
         reason = f"the time is spent in {reading.figures.get('place', '')}, outside the software under test"
         return Evidence(shown=True, distance=1.0, reasons=(reason,))
-    place, shape = _place_distance(names_on_path(reading), act, exhibit), _shape_distance(act, exhibit)
+    place, shape = _place_distance(reading, act, exhibit), _shape_distance(act, exhibit)
     reasons = []
-    if place > TOLERANCE:
+    if place > 0.25:
         reasons.append(f"the time is spent in {reading.figures['place']}, which the report does not speak of")
-    if shape > TOLERANCE:
+    if shape > 0.25:
         reasons.append("the input that makes it slow is not one that the report speaks of")
     return Evidence(
         shown=True,
@@ -54,57 +43,6 @@ def grows(reading: Reading, exhibit: Exhibit) -> Evidence:
         parts={"place": place, "shape": shape},
         reasons=tuple(reasons),
     )
-
-
-def slower(reading: Reading, exhibit: Exhibit) -> Evidence:
-    """One call that takes many times as long as another that does the same, by a factor of the order reported."""
-    pair = handed(exhibit.tree, "ratio") if genuine(exhibit.tree, "ratio") else []
-    if len(pair) != 2 or not all(acts.calls_subject(act, exhibit.tree, exhibit.modules) for act in pair):
-        return NOTHING
-    if min(reading.number("ratio"), reading.number("least")) < _LEAST_RATIO:
-        return NOTHING
-    reported = factor_said(exhibit.told)
-    place = _place_distance(set(), pair[0], exhibit)
-    alike = 0.0 if comparable(*pair) else 0.6
-    size = 0.5 if reported < _LEAST_RATIO else 0.0 if reading.number("ratio") >= reported**0.5 else 0.4
-    reasons = [
-        reason
-        for distance, reason in (
-            (place, "the report does not speak of the call that is slow"),
-            (alike, "the control does other work than the call that is slow"),
-            (size, f"it is {reading.number('ratio'):.3g} times slower, which is not what is reported"),
-        )
-        if distance > TOLERANCE
-    ]
-    parts = {"place": place, "control": alike, "ratio": size}
-    return Evidence(shown=True, failing=True, distance=max(parts.values()), parts=parts, reasons=tuple(reasons))
-
-
-def handed(tree: ast.Module, instrument: str) -> list[acts.Function]:
-    """The functions that the script's last call of an instrument is given, by name, each defined once."""
-    calls = [node.value for node in tree.body if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)]
-    own = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id == instrument]
-    names = [arg.id for call in own[-1:] for arg in call.args if isinstance(arg, ast.Name)]
-    found = [[node for node in tree.body if isinstance(node, acts.Function) and node.name == name] for name in names]
-    return [nodes[0] for nodes in found if len(nodes) == 1]
-
-
-def comparable(act: acts.Function, control: acts.Function) -> bool:
-    """Whether two functions do the same but for an option: the same calls save one, and data of about one size."""
-    mine, theirs = _called(act), _called(control)
-    if sum((mine - theirs).values()) > 1 or sum((theirs - mine).values()) > 1:
-        return False
-    numbers = [{n for n in _constants(one, int | float) if abs(n) >= _SMALL} for one in (act, control)]
-    sizes = [1 + sum(map(len, _constants(one, str | bytes))) for one in (act, control)]
-    return numbers[0] == numbers[1] and max(sizes) <= 4 * min(sizes) + 40
-
-
-def _called(function: acts.Function) -> Counter[str]:
-    return Counter(ast.unparse(node.func) for node in ast.walk(function) if isinstance(node, ast.Call))
-
-
-def _constants(function: acts.Function, kind: Any) -> list[Any]:
-    return [n.value for n in ast.walk(function) if isinstance(n, ast.Constant) and isinstance(n.value, kind)]
 
 
 def in_the_subject(reading: Reading, exhibit: Exhibit) -> bool:
@@ -134,13 +72,13 @@ def names_on_path(reading: Reading) -> set[str]:
     }
 
 
-def _place_distance(path: set[str], act: acts.Function, exhibit: Exhibit) -> float:
+def _place_distance(reading: Reading, act: acts.Function, exhibit: Exhibit) -> float:
     if exhibit.own:
         return 0.0
     wanted = {part for name in exhibit.symptom.suspects for part in name.split(".")} - set(exhibit.modules)
     frames = traces.subject_frames(exhibit.symptom.failure, exhibit.modules)
     wanted |= {frame.function.rpartition(".")[2] for frame in frames}
-    if wanted & path:
+    if wanted & names_on_path(reading):
         return 0.0
     told = acts.names_told(act, exhibit.told) - set(exhibit.modules)
     if wanted & told:

@@ -19,7 +19,6 @@ from rebug.propose.load import Load
 from rebug.propose.mutate import Mutate
 from rebug.propose.native import NativeProbe
 from rebug.propose.neighbour_tests import NeighbourTests
-from rebug.propose.ratios import Ratios
 from rebug.propose.regression import Regression
 from rebug.propose.repetition import Repetition
 from rebug.propose.schedule import Schedule
@@ -48,7 +47,6 @@ __all__ = [
     "Mutate",
     "NativeProbe",
     "NeighbourTests",
-    "Ratios",
     "Regression",
     "Repetition",
     "Schedule",
@@ -65,7 +63,6 @@ def free_proposers() -> list[Proposer]:
     """All proposers that need no language model, in the order in which they are asked."""
     return [
         Growth(),
-        Ratios(),
         Load(),
         Repetition(),
         Snippet(),
