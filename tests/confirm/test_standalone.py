@@ -218,3 +218,8 @@ def test_a_script_that_a_signal_ends(library: str, status: int, tmp_path: Path) 
     if status == -11:
         assert "line" in done.stderr
         assert "Fatal Python error: Segmentation fault" in done.stderr
+
+
+def test_a_release_without_the_function_that_crashed_cannot_tell(tmp_path: Path) -> None:
+    done = crashed("import box\n\nbox.load('bad')\n", tmp_path, "other = 1\n")
+    assert done.returncode == 125, done.stderr

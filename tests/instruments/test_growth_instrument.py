@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from rebug.instruments import Reading, inline, readings
+from rebug.instruments import Reading
+
+from .conftest import run
 
 BOX = '''
 import re
@@ -54,19 +54,9 @@ def ordered(items):
 
 def measured(tmp_path: Path, act: str) -> tuple[int, Reading | None]:
     (tmp_path / "box.py").write_text(BOX)
-    script = tmp_path / "repro.py"
-    script.write_text(f"{inline('growth')}\n\nimport box\n\n\ndef act(n):\n    {act}\n\n\ngrowth(act)\n")
-    done = subprocess.run(
-        [sys.executable, "-W", "error", str(script)],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-        cwd=tmp_path,
-    )
-    found = readings(done.stderr)
-    assert done.returncode in {0, 125} or found, done.stderr
-    return done.returncode, found[-1] if found else None
+    status, reading, output = run(tmp_path, "growth", f"import box\n\n\ndef act(n):\n    {act}\n\n\ngrowth(act)")
+    assert status in {0, 125} or reading, output
+    return status, reading
 
 
 @pytest.mark.parametrize(

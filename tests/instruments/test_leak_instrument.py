@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from rebug.instruments import Reading, inline, readings
+from rebug.instruments import Reading
+
+from .conftest import run
 
 CTYPES = """import ctypes
 libc = ctypes.CDLL(None)
@@ -18,19 +18,9 @@ libc.free.argtypes = [ctypes.c_void_p]
 
 
 def measured(tmp_path: Path, body: str, call: str = "leak(act, seconds=0.8)") -> tuple[int, Reading | None]:
-    script = tmp_path / "repro.py"
-    script.write_text(f"{inline('leak')}\n\n{body}\n{call}\n")
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-W", "ignore::ResourceWarning", str(script)],
-        capture_output=True,
-        text=True,
-        timeout=30,
-        check=False,
-        cwd=tmp_path,
-    )
-    found = readings(done.stderr)
-    assert done.returncode in {0, 125} or found, done.stderr
-    return done.returncode, found[-1] if found else None
+    status, reading, output = run(tmp_path, "leak", f"{body}\n{call}", "-W", "ignore::ResourceWarning")
+    assert status in {0, 125} or reading, output
+    return status, reading
 
 
 @pytest.mark.parametrize(

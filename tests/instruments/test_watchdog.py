@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from rebug.instruments import Reading, inline, readings
+from rebug.instruments import Reading
+
+from .conftest import run
 
 SECONDS = 0.8
 
 
 def watched(tmp_path: Path, body: str, call: str = f"hang(act, {SECONDS})") -> tuple[int, Reading | None, str]:
-    script = tmp_path / "repro.py"
-    script.write_text(f"{inline('watchdog')}\n\n{body}\n{call}\n")
-    done = subprocess.run(
-        [sys.executable, "-W", "error", str(script)],
-        capture_output=True,
-        text=True,
-        timeout=20,
-        check=False,
-        cwd=tmp_path,
-    )
-    found = readings(done.stderr)
-    return done.returncode, found[-1] if found else None, done.stderr
+    return run(tmp_path, "watchdog", f"{body}\n{call}")
 
 
 LOCK = "lock = threading.Lock()\ndef act():\n    with lock:\n        {inner}"

@@ -194,6 +194,8 @@ def test_a_models_assertion_about_something_else_than_the_subject_is_outside(ver
     script = "import os\nassert 'TTL' not in os.environ, 'expected 7, got 8'\n"
     observation = replace(failed_assertion("expected 7, got 8"), reached=())
     assert verdict_of(script, observation, WRONG, basis=Basis.MODEL).loss.stage is Stage.OUTSIDE
+    alike = script + "print('boxes and a toolbox')\n"
+    assert verdict_of(alike, observation, WRONG, basis=Basis.MODEL).loss.stage is Stage.OUTSIDE
     command = "import subprocess\nassert subprocess.run(['box', '--load']).returncode == 0, 'expected 7, got 8'\n"
     assert verdict_of(command, failed_assertion("no"), WRONG, basis=Basis.MODEL).loss.stage is Stage.KIND
 

@@ -14,7 +14,7 @@ from rebug.judge.reviewer import Reviewer
 from rebug.model import Environment, Report, Symptom
 from rebug.model_api import NO_MODEL, JournalReplies, Ledger, ModelRun, Redactor, Transcript, open_model
 from rebug.ports import Index, Journal, Narrator
-from rebug.propose.written import EFFORTS, LOCAL, SECTIONS, SINGLE, Author, Effort, style_for
+from rebug.propose.written import EFFORTS, SECTIONS, SINGLE, Author, Effort, style_for
 from rebug.propose.written.context import VERSION as CONTEXT
 
 TRANSCRIPT = "model"
@@ -54,8 +54,7 @@ def effort_of(options: Options, run: ModelRun) -> Effort:
     model's window. Raises InputError for an unknown effort."""
     if options.effort not in EFFORTS:
         raise InputError(f"--effort {options.effort}: say one of {', '.join(EFFORTS)}")
-    small = style_for(run.model.name, local=run.model.traits.local) is SINGLE
-    effort = (LOCAL if small else EFFORTS)[options.effort]
+    effort = style_for(run.model.name, local=run.model.traits.local).efforts[options.effort]
     window = run.model.context_window
     return effort if window is None else replace(effort, context=min(effort.context, window // 2))
 

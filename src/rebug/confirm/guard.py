@@ -102,7 +102,7 @@ def _no_exception_is_the_crash(kind, error, trace):
     while trace.tb_next:
         trace = trace.tb_next
     inside = trace.tb_frame.f_globals.get("__name__", "").partition(".")[0] in {names}
-    unrelated = isinstance(error, (ImportError, OSError, NameError))
+    unrelated = isinstance(error, (ImportError, OSError, NameError, AttributeError))
     sys.exit(0 if {reached} and inside and not unrelated else 125)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 
 _NAMES = {
@@ -78,3 +79,19 @@ def described(piece: str, text: str) -> bool:
     if not marks:
         return bool(_LONG.search(told))
     return bool(marks & set(named_characters(told)))
+
+
+def multiplied(code: ast.AST, size: str) -> list[str]:
+    """The texts that code multiplies by the name `size`; bytes as the letters they hold."""
+    found = []
+    for node in ast.walk(code):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+            leaves = [leaf for side in (node.left, node.right) for leaf in ast.walk(side)]
+            if any(isinstance(leaf, ast.Name) and leaf.id == size for leaf in leaves):
+                texts = (leaf.value for leaf in leaves if isinstance(leaf, ast.Constant))
+                found.append("".join(_letters(text) for text in texts if isinstance(text, str | bytes)))
+    return [piece for piece in found if piece]
+
+
+def _letters(value: str | bytes) -> str:
+    return value if isinstance(value, str) else value.decode("latin-1")

@@ -6,6 +6,7 @@ Everything here is decided from the script's text and the observation, before an
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 
 from rebug.judge.traces import chain, subject_frames
@@ -152,7 +153,8 @@ def uses_subject(tree: ast.Module, modules: Sequence[str]) -> bool:
     if names_of_subject(tree, modules):
         return True
     texts = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str))
-    return any(module in text for text in texts for module in modules)
+    words = {word for text in texts for word in re.findall(r"[A-Za-z_]\w*", text)}
+    return bool(words & set(modules))
 
 
 def names_of_subject(tree: ast.Module, modules: Sequence[str]) -> set[str]:

@@ -6,7 +6,7 @@ import ast
 import re
 
 from rebug.instruments import Reading, genuine, readings
-from rebug.intake.shapes import described
+from rebug.intake.shapes import described, multiplied
 from rebug.judge import acts, gate, traces
 from rebug.judge.exhibit import NOTHING, Evidence, Exhibit, fails, said
 from rebug.model import Basis, Frame
@@ -89,22 +89,5 @@ def _place_distance(reading: Reading, act: acts.Function, exhibit: Exhibit) -> f
 def _shape_distance(act: acts.Function, exhibit: Exhibit) -> float:
     if exhibit.own:
         return 0.0
-    pieces = grown(act)
+    pieces = multiplied(act, act.args.args[0].arg) if act.args.args else []
     return 0.0 if not pieces or any(described(piece, exhibit.told) for piece in pieces) else 0.5
-
-
-def grown(act: acts.Function) -> list[str]:
-    """The texts that the function multiplies by its size."""
-    size = act.args.args[0].arg if act.args.args else ""
-    found = []
-    for node in ast.walk(act):
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
-            leaves = [leaf for side in (node.left, node.right) for leaf in ast.walk(side)]
-            texts = [leaf.value for leaf in leaves if isinstance(leaf, ast.Constant)]
-            if any(isinstance(leaf, ast.Name) and leaf.id == size for leaf in leaves):
-                found.append("".join(_text(value) for value in texts if isinstance(value, str | bytes)))
-    return [piece for piece in found if piece]
-
-
-def _text(value: str | bytes) -> str:
-    return value if isinstance(value, str) else value.decode("latin-1")

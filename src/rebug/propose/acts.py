@@ -30,7 +30,7 @@ def with_act(script: str, instrument: str, avoid: Sequence[str] = (), *, toleran
     tree = parse(script)
     if tree is None:
         return
-    tree = _Waits().visit(without_measuring(_renamed(_unguarded(tree), {*avoid, "act"})))
+    tree = _Waits().visit(without_measuring(_renamed(unguarded(tree), {*avoid, "act"})))
     loops = [_loop_as_act(deepcopy(tree), _position(tree, loop), instrument) for loop in _innermost_loops(tree)]
     made = [one for one in loops[::-1] if one is not None]
     made = made or [_tail_as_act(deepcopy(tree), count, instrument) for count in _main_parts(tree)]
@@ -54,7 +54,7 @@ def _tolerant(tree: ast.Module) -> ast.Module:
     return tree
 
 
-def _unguarded(tree: ast.Module) -> ast.Module:
+def unguarded(tree: ast.Module) -> ast.Module:
     """Without `if __name__ == "__main__":`."""
     body: list[ast.stmt] = []
     for node in tree.body:

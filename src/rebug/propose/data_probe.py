@@ -27,6 +27,7 @@ from rebug.propose.repair import programs
 from rebug.propose.sequences import MARK, sequence_programs, unrolled
 from rebug.propose.templates import Template, filled, literal, template_of
 from rebug.propose.tolerance import own_errors, tolerant
+from rebug.propose.turns import in_turn
 from rebug.propose.workshop import Workshop
 
 SECONDS = 8.0
@@ -172,7 +173,7 @@ def _bases(workshop: Workshop) -> Iterator[tuple[str, str]]:
             for text, _ in list(programs(block.text))[:1]:
                 if script := workshop.program(text.splitlines()):
                     yield script, "the report's own code"
-    yield from _in_turn(_sequences(workshop), _through(workshop), _ended(workshop))
+    yield from in_turn(_sequences(workshop), _through(workshop), _ended(workshop))
     rebuilt = islice(EntryPoints().propose(replace(situation, round=1)), 4)
     yield from ((c.script, "the call rebuilt from the traceback") for c in rebuilt)
 
@@ -191,18 +192,6 @@ def _through(workshop: Workshop) -> Iterator[tuple[str, str]]:
 def _ended(workshop: Workshop) -> Iterator[tuple[str, str]]:
     examples = islice(examples_with_line(workshop), 6)
     yield from ((text, "an example ended by the reporter's own line") for text in examples)
-
-
-def _in_turn(*sources: Iterator[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """One of each source, then the next of each."""
-    waiting = list(sources)
-    while waiting:
-        for source in list(waiting):
-            found = next(source, None)
-            if found is None:
-                waiting.remove(source)
-            else:
-                yield found
 
 
 # ----------------------------------------------------------------------------------------------------------------- plan

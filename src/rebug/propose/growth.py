@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from rebug.instruments import inline
-from rebug.intake.shapes import described
+from rebug.intake.shapes import described, multiplied
 from rebug.model import Basis, Candidate, Hypothesis, Role, SymptomKind
 from rebug.ports import Situation
 from rebug.propose import growth_prober
@@ -141,25 +141,11 @@ _AGAIN = re.compile(
 
 
 def _spoken_of(act: Act, told: str) -> bool:
-    pieces = pumped(act.body)
+    tree = parse(act.body)
+    pieces = multiplied(tree, "n") if tree is not None else []
     if not pieces and "in range(n):" in act.body:
         return bool(_AGAIN.search(told))
     return not pieces or any(described(piece, told) for piece in pieces)
-
-
-def pumped(body: str) -> list[str]:
-    """The texts that a body multiplies by `n`."""
-    tree = parse(body)
-    found = []
-    for node in ast.walk(tree) if tree else ():
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and ast.unparse(node.right) == "n":
-            values = [leaf.value for leaf in ast.walk(node.left) if isinstance(leaf, ast.Constant)]
-            found += ["".join(text_of(value) for value in values if isinstance(value, str | bytes))]
-    return [piece for piece in found if piece]
-
-
-def text_of(value: str | bytes) -> str:
-    return value if isinstance(value, str) else value.decode("latin-1")
 
 
 def plan_of(script: str) -> dict[str, object] | None:

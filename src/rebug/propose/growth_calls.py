@@ -13,6 +13,7 @@ from rebug.propose import growth_shapes as shapes
 from rebug.propose.code import import_line_for_symbol, parse
 from rebug.propose.entry_points import owner_class
 from rebug.propose.synthesis import Made, annotation_parts, kind_by_name, last_name, merged, required
+from rebug.propose.turns import in_turn
 from rebug.propose.workshop import Workshop
 
 _TARGETS = 8
@@ -141,13 +142,7 @@ def _of_method(workshop: Workshop, target: Target, method: Symbol, owner: Symbol
         head = f"subject = {instance.expression}"
         repeated = _repeated(workshop, target, parameters, head, instance)
         grown = _with_growing(workshop, target, parameters, head, instance)
-        both = [repeated, grown] if number == 0 else [grown]
-        while both:
-            for source in list(both):
-                taken = list(islice(source, 3))
-                yield from taken
-                if not taken:
-                    both.remove(source)
+        yield from in_turn(*([repeated, grown] if number == 0 else [grown]), at_once=3)
     if not required(parameters):
         yield from _of_constructed(workshop, target, owner)
 
@@ -210,12 +205,7 @@ def _calls(
     for parameter in [*growing[:3], *optional[:2]]:
         others = {p.name: next(workshop.choices(p)) for p in needed if p is not parameter}
         sources.append(_filled(workshop, target, parameter, needed, others))
-    while sources:
-        for source in list(sources):
-            taken = list(islice(source, 6))
-            yield from taken
-            if not taken:
-                sources.remove(source)
+    yield from in_turn(*sources, at_once=6)
 
 
 def _filled(
@@ -285,12 +275,7 @@ def _grown(workshop: Workshop, target: Target, parameter: Parameter) -> Iterator
         sources.append(shapes.mappings())
     if "int" in kinds:
         sources.append(shapes.numbers())
-    while sources:
-        for source in list(sources):
-            taken = list(islice(source, 4))
-            yield from taken
-            if not taken:
-                sources.remove(source)
+    yield from in_turn(*sources, at_once=4)
 
 
 def _as_bytes(expression: str) -> str:

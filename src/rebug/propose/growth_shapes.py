@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from rebug.intake.shapes import named_characters
 from rebug.propose.formats import SEEDS, guess
+from rebug.propose.turns import in_turn
 
 # fmt: off
 _PIECES = ("a\n", "a ", "a", "a,", "\\", "(", "[", "{", "<", '"', "'", "`", "*a", "_", "\n", " ", "a=b;", "a: b\n",
@@ -61,7 +62,7 @@ def texts(told: str, given: Sequence[str]) -> Iterator[str]:
         _alone(_PIECES),
         _within(given[:2], ("a", " ", "0", "\n", "\\", ",")),
     ]
-    yield from dict.fromkeys(_in_turn(*made))
+    yield from dict.fromkeys(in_turn(*made))
 
 
 def _quoted_pieces(told: str) -> list[str]:
@@ -133,14 +134,3 @@ def mappings() -> Iterator[str]:
 def numbers() -> Iterator[str]:
     """Expressions of numbers that grow with `n`, in value or in digits."""
     yield from ("n", "10 ** n", "'1' * n")
-
-
-def _in_turn(*sources: Iterator[str]) -> Iterator[str]:
-    waiting = list(sources)
-    while waiting:
-        for source in list(waiting):
-            found = next(source, None)
-            if found is None:
-                waiting.remove(source)
-            else:
-                yield found

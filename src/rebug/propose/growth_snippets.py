@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from copy import deepcopy
 
-from rebug.propose.acts import without_measuring
+from rebug.propose.acts import unguarded, without_measuring
 from rebug.propose.code import parse
 from rebug.propose.growth_calls import Act
 from rebug.propose.snippet import Snippet
@@ -30,23 +30,13 @@ def snippet_acts(workshop: Workshop) -> Iterator[Act]:
 
 
 def _acts_of(tree: ast.Module) -> Iterator[Act]:
-    plain = without_measuring(_unguarded(deepcopy(tree)))
+    plain = without_measuring(unguarded(deepcopy(tree)))
     for loop in [node for node in ast.walk(plain) if isinstance(node, ast.For) and _over_sizes(node)]:
         yield from _act(_with_loop_as_size(deepcopy(plain), loop), "The report's own loop over sizes grows too fast.")
     for value in _sizes(plain):
         sized = _Sized(value).visit(deepcopy(plain))
         if isinstance(sized, ast.Module):
             yield from _act(sized, f"The report's program grows too fast with its {value}.")
-
-
-def _unguarded(tree: ast.Module) -> ast.Module:
-    """Without `if __name__ == "__main__":`."""
-    body: list[ast.stmt] = []
-    for node in tree.body:
-        guarded = isinstance(node, ast.If) and "__name__" in ast.unparse(node.test)
-        body += node.body if isinstance(node, ast.If) and guarded else [node]
-    tree.body = body
-    return tree
 
 
 def _over_sizes(loop: ast.For) -> bool:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from packaging.utils import canonicalize_name
+
 from rebug.model import Candidate, Failure, Role, Trial
 from rebug.ports import Situation
 from rebug.propose.entry_points import version_near
@@ -48,11 +50,11 @@ def missing(trial: Trial, situation: Situation) -> str:
     module = next(filter(None, map(_module, _chain(failures[0]))), "")
     own = {*situation.index.modules, *situation.environment.modules}
     name = "" if not module or module in own or is_stdlib(module) else distribution_for(module)
-    normal = re.sub(r"[-_.]+", "-", name).lower()
+    normal = canonicalize_name(name)
     known = {*situation.environment.packages, *(item.partition("==")[0] for item in trial.candidate.requirements)}
     if not name or normal in known or name in known:
         return ""
-    stated = {re.sub(r"[-_.]+", "-", v.name).lower(): v.version for v in situation.report.versions if v.role == "used"}
+    stated = {canonicalize_name(v.name): v.version for v in situation.report.versions if v.role == "used"}
     version = stated.get(normal) or version_near(module, situation.report.body)
     return f"{name}=={version}" if version else name
 

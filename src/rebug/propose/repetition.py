@@ -16,6 +16,7 @@ from rebug.propose.entry_points import EntryPoints
 from rebug.propose.lifetimes import different, lifetimes
 from rebug.propose.neighbour_tests import NeighbourTests
 from rebug.propose.snippet import Snippet
+from rebug.propose.turns import in_turn
 from rebug.propose.workshop import Workshop
 
 _OWN = 6
@@ -62,18 +63,7 @@ def _parts(situation: Situation) -> Iterator[_Part]:
     made = (_Part(body, claim) for body, claim in (*different(workshop), *lifetimes(workshop)))
     others = _from(EntryPoints().propose(situation), "A call of what the report names", tolerant=True)
     tests = _from(NeighbourTests().propose(situation), "A test of what the report names")
-    yield from islice(_in_turn(made, others, tests), _OTHERS)
-
-
-def _in_turn(*sources: Iterator[_Part]) -> Iterator[_Part]:
-    waiting = list(sources)
-    while waiting:
-        for source in list(waiting):
-            part = next(source, None)
-            if part is None:
-                waiting.remove(source)
-            else:
-                yield part
+    yield from islice(in_turn(made, others, tests), _OTHERS)
 
 
 def _from(candidates: Iterable[Candidate], what: str, *, tolerant: bool = False) -> Iterator[_Part]:

@@ -3,11 +3,10 @@
 from rebug.propose.written.author import Author
 from rebug.propose.written.context import shared_context
 from rebug.propose.written.reply import Written, read_reply
-from rebug.propose.written.style import EFFORTS, LOCAL, SECTIONS, SINGLE, Effort, Style, style_for
+from rebug.propose.written.style import EFFORTS, SECTIONS, SINGLE, Effort, Style, style_for
 
 __all__ = [
     "EFFORTS",
-    "LOCAL",
     "SECTIONS",
     "SINGLE",
     "Author",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rebug.propose.written.context import shared_context
@@ -44,6 +44,7 @@ class Style:
 
     context: Callable[..., str]
     writers: Sequence[Writer]  # in the order in which they are tried first
+    efforts: Mapping[str, Effort]  # by the values of --effort
     fresh: Writer  # the one of independent sampling: it builds on no trial
     ending: str
     reviewed: bool  # whether it is able to criticise
@@ -58,14 +59,19 @@ _DIAGNOSE, _ATTEMPT = Diagnose(), Attempt()
 SECTIONS = Style(
     context=shared_context,
     writers=(_DIAGNOSE, Invert(), Refine(), Cross(), Restart()),
+    efforts=EFFORTS,
     fresh=_DIAGNOSE,
     ending=FORM,
     reviewed=True,
 )
 SINGLE = Style(
-    context=small_context, writers=(_ATTEMPT, Adapt(), Improve()), fresh=_ATTEMPT, ending=ENDING, reviewed=False
+    context=small_context,
+    writers=(_ATTEMPT, Adapt(), Improve()),
+    efforts=LOCAL,
+    fresh=_ATTEMPT,
+    ending=ENDING,
+    reviewed=False,
 )
-
 
 SMALL_BILLIONS = 10.0
 """Parameters below which a model keeps to one script a reply rather than to the form of sections."""
