@@ -10,8 +10,8 @@ from rebug.intake.logs.digest import digest_text, followed, joined, log_blocks, 
 from rebug.intake.logs.exports import HEAD, as_lines
 from rebug.intake.logs.formats import parse_line
 from rebug.intake.logs.stream import DAMAGED
-from rebug.log_digest import LogDigest
 from rebug.model import Attachment, BlockKind, Report
+from rebug.model.logs import LogDigest
 
 _LOOKED_AT = 200  # first lines that tell whether a text is a log
 

@@ -14,7 +14,7 @@ from rebug.intake.logs.stream import DAMAGED, blocks, opened
 from rebug.intake.logs.survey import Stats, Survey, text_of
 from rebug.intake.logs.times import iso
 from rebug.intake.tracebacks import parse_tracebacks
-from rebug.log_digest import LogDigest, LogFailure, LogGap, LogMoment, LogSource, LogTemplate, LogThread
+from rebug.model.logs import LogDigest, LogFailure, LogGap, LogMoment, LogSource, LogTemplate, LogThread
 
 MAX_TEMPLATES = 60
 MAX_MOMENTS = 40

@@ -1,4 +1,4 @@
-"""What a report's logs hold, in bounded form: values only, which `rebug.model` puts into the report."""
+"""What a report's logs hold, in bounded form: values only."""
 
 from __future__ import annotations
 
